@@ -4,7 +4,8 @@ Forgotten stays forgotten: what a person had forgotten does not come back by any
 A fact is stated or said and then forgotten by the person. Afterwards it is told again, in the same words and
 in others, by every way that is not the person's own. *Brought back*: a memory tells it, or the recall or
 context of another session does (most words of a sentence that told it). Innocent statements on the same
-subject must be stored as they are where nothing was forgotten.
+subject must be stored as they are where nothing was forgotten. *Wordings*: of the paraphrase groups the first
+one is forgotten, or erased, and an agent states the others and the near misses.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from engramdb import Engram, Scope, Settings
-from engramdb.errors import EngramError
+from engramdb import Engram, Scope, Settings, Source
+from engramdb.errors import EngramError, StatementForgotten
 from engramdb.exporting.export import line_of
 from engramdb.text.sentences import sentences
 from evals.beliefs.counting import Share, Tally
@@ -36,6 +37,10 @@ WANTED: dict[str, Share] = {
 EVERY_WAY: Mapping[str, WayIn] = WEAK_WAYS | IN_THE_USERS_NAME
 LEAST_WORDS = 4
 """A shorter sentence tells nothing by itself."""
+GROUP_SORTS = ("other wordings withheld", "near misses withheld")
+FACT_SORTS = ("facts in other words withheld", "innocent ones withheld")
+WITHHELD = frozenset({GROUP_SORTS[0], FACT_SORTS[0]})
+"""What should be withheld."""
 INNOCENT_WAYS = ("agent's remember", "assistant's turn", "import of rows")
 
 
@@ -65,7 +70,39 @@ def measure(half: str, _ways: Sequence[str], settings: Settings, limit: int) -> 
             for here, control, words in innocent:
                 is_lost = _tells(store.person, control, words) and not _tells(store.person, here, words)
                 tally.note("innocent ones lost", is_lost, held=words)
-    return {"doubles": columns}
+        wordings = {name: _wordings(store, half, limit, name) for name in ("forgotten", "erased")}
+    return {"doubles": columns, "wordings": wordings}
+
+
+def _wordings(store: SharedStore, half: str, limit: int, gone: str) -> Tally:
+    """Return how much of what says a forgotten or an erased fact, and of what does not, is withheld."""
+    tally = Tally()
+    remove = store.person.forget if gone == "forgotten" else store.person.erase
+    groups = [
+        (row["id"], row["wordings"][0], row["wordings"][1:], row["near"]) for row in rows("groups", half)
+    ]
+    facts = [(row["id"], row["fact"], row["again"], row["innocent"]) for row in rows("doubles", half)]
+    for every, sorts in ((groups, GROUP_SORTS), (facts, FACT_SORTS)):
+        for name, fact, same, others in every[:limit]:
+            for sort, texts in zip(sorts, (same, others), strict=True):
+                for number, words in enumerate(texts):
+                    scope = Scope(user=f"{gone} {name} {sort} {number}")
+                    remove(store.person.remember(fact, scope=scope).id, scope=scope)
+                    store.clock.advance(minutes=1)
+                    _note_withheld(store, scope, sort, (fact, words), tally)
+    return tally
+
+
+def _note_withheld(store: SharedStore, scope: Scope, sort: str, told: tuple[str, str], tally: Tally) -> None:
+    """State a wording, as an agent, in a scope in which the fact was removed."""
+    fact, words = told
+    is_withheld = False
+    try:
+        store.agent.remember(words, source=Source.ASSISTANT, scope=scope)
+    except StatementForgotten:
+        is_withheld = True
+    wanted, show = sort in WITHHELD, f"{fact!r} ← {words!r}"
+    tally.note(sort, is_withheld, held="" if wanted else show, missed=show if wanted else "")
 
 
 def _returns(store: SharedStore, every: Sequence[Mapping[str, Any]]) -> Iterator[Return]:

@@ -12,7 +12,7 @@ The family of errors, each with a stable code.
     │   ├── EmbedderUnavailable   DimensionMismatch   UnknownModel   ModelPackBroken
     ├── SecurityError       E4…   what may not enter or be seen
     │   ├── AccessDenied   WrongKey   InjectionBlocked   ContentTooLarge   InvalidContent
-    │   └── TokenNeeded
+    │   └── TokenNeeded    StatementForgotten
     ├── SystemError_        E5…   use and configuration
     │   ├── InvalidSettings   UnknownPolicy   MemoryNotFound   StatusNotAllowed
     │   ├── EdgeNotAllowed   InvalidScope   MissingExtra   UndoRefused
@@ -222,6 +222,13 @@ class TokenNeeded(SecurityError):
     """The request shows no token that the server knows."""
 
     code = "E4006"
+
+
+class StatementForgotten(SecurityError):
+    """The person asked to forget this; nothing was stored. Only they can bring it back."""
+
+    code = "E4007"
+    default_hint = "Only the person can bring it back: in their own words, or with `engram remember`."
 
 
 class SystemError_(EngramError):  # noqa: N801 - the built-in name is taken

@@ -23,6 +23,7 @@ from engramdb.errors import (
     InvalidQuery,
     InvalidScope,
     MemoryNotFound,
+    StatementForgotten,
     StatusNotAllowed,
 )
 from engramdb.values.report import PartHealth
@@ -40,6 +41,7 @@ REFUSALS = (
     InvalidQuery,
     InvalidScope,
     MemoryNotFound,
+    StatementForgotten,
     StatusNotAllowed,
 )
 """What is wrong with a request: a part that refuses it works, and has not failed."""

@@ -221,9 +221,10 @@ def _someone(chance: random.Random, now: datetime) -> Memory:
     is_extracted = chance.random() < 0.85
     ttl = now + timedelta(days=chance.randint(1, 100)) if chance.random() < 0.02 else None
     category = chance.choice(CATEGORIES if chance.random() < 0.85 else [*PROTECTED, "commitment"])
+    one = new_id(now)
     return Memory(
-        id=new_id(now),
-        content="a statement",
+        id=one,
+        content=f"statement {one[-8:]}",
         created_at=now,
         updated_at=now,
         scope=Scope(project=chance.choice(["one", "other"])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from engramdb.capture.actions import (
     tool_uses,
 )
 from engramdb.clock import Clock
+from engramdb.errors import StatementForgotten
 from engramdb.lifecycle.change import ChangeRequest, count_run
 from engramdb.lifecycle.drafts import Draft
 from engramdb.store.contract import Store
@@ -92,15 +94,16 @@ class CommandLearner:
         """Learn from the commands among some turns, and keep how tasks of helpers ended."""
         for turn in turns:
             if (task := reported_task(turn)) is not None:
-                self._writer.admit([task])
+                self._keep(task)
             run = parse_run(turn.content) if turn.role is Role.TOOL else None
             if run is None:
                 continue
             outcome = TaskOutcome.FAILED if run.is_failed else TaskOutcome.DONE
             for use in tool_uses(run):
-                self.count_run(use.tool, use.purpose, outcome, session=turn.session, scope=turn.scope)
+                with suppress(StatementForgotten):
+                    self.count_run(use.tool, use.purpose, outcome, session=turn.session, scope=turn.scope)
             if (draft := shipped(run, turn)) is not None:
-                self._writer.admit([draft])
+                self._keep(draft)
             self.learn_lesson(turn)
 
     def learn_lesson(self, turn: Turn) -> None:
@@ -110,7 +113,12 @@ class CommandLearner:
                 scope=turn.scope, session=turn.session, limit=LOOKBACK_TURNS, before=turn.id
             )
         if turn.session is not None and (lesson := command_lesson([*before, turn])) is not None:
-            self._writer.admit([lesson])
+            self._keep(lesson)
+
+    def _keep(self, draft: Draft) -> None:
+        """Store what nobody has stated; what the person asked to forget stays away in silence."""
+        with suppress(StatementForgotten):
+            self._writer.admit([draft])
 
     def count_run(
         self, tool: str, purpose: str, outcome: TaskOutcome, *, session: str | None, scope: Scope

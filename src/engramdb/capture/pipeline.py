@@ -187,6 +187,7 @@ class ReadTurns(Struct, frozen=True):
     """Where they were said."""
     admissions: tuple[Admission, ...] = ()
     rejected: int = 0
+    """Statements that may not enter, those included that say what the person asked to forget."""
 
 
 def read_turns(
@@ -225,7 +226,8 @@ def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetim
             why = {"code": rejection.code}
             tx.audit.add(AuditEvent(at=now, action=Action.REJECT, actor=actor, detail=why))
     place = (turns[0].scope, turns[0].session)
-    return ReadTurns(len(turns), place, tuple(admissions), len(rejections))
+    stored = tuple(one for one in admissions if not one.is_withheld)
+    return ReadTurns(len(turns), place, stored, len(rejections) + len(admissions) - len(stored))
 
 
 def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -237,7 +239,11 @@ def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:
             ring = list(tx.turns.list(scope=first.scope, session=first.session, limit=2 * MOST_TURNS))
     own = (turn for turn in ring if turn.scope == first.scope)  # forgetting looks in exactly one scope
     before = [turn for turn in own if turn.created_at <= first.created_at and turn.id not in read]
-    return before[-CONTEXT_TURNS:]
+    latest, known = before[-CONTEXT_TURNS:], capture.pipeline.forgotten
+    if known is None or not latest:
+        return latest
+    with capture.pipeline.store.read() as tx:
+        return known.conceal(tx, latest)
 
 
 def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:

@@ -222,6 +222,8 @@ class SessionSummarizer:
             turns = tx.turns.unsummarized(session, scope=scope, limit=STRETCH_TURNS)
             silent = _retelling_forgotten(tx, turns)
             shown = [_concealed(tx, turn) for turn in turns if turn.id not in silent]
+            known = self._parts.pipeline.forgotten
+            shown = shown if known is None else known.conceal(tx, shown)
         return SessionStretch(turns, shown)
 
     def _consolidate(self, stretch: SessionStretch, model: ChatModel) -> bool:

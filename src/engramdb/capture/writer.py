@@ -17,7 +17,7 @@ from engramdb.health import Health
 from engramdb.lifecycle.admission import WritePipeline, admit, correct, renew
 from engramdb.lifecycle.answers import AnswerRequest, answer_question
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.write import Admission
+from engramdb.lifecycle.write import Admission, refuse_forgotten
 from engramdb.policy import Policy
 from engramdb.store.contract import Store
 from engramdb.values import Actor, Answered, Memory, MemoryId, Scope, Turn
@@ -55,33 +55,62 @@ class StatementWriter:
         self._parts = parts
 
     def admit(
-        self, drafts: Sequence[Draft], progress: Callable[[int], None] | None = None
+        self,
+        drafts: Sequence[Draft],
+        progress: Callable[[int], None] | None = None,
+        *,
+        is_explicit: bool = False,
+        actor: Actor | None = None,
     ) -> Sequence[Memory]:
-        """Store drafts in one write and return the memories; a bulk is enriched later."""
+        """
+        Store drafts in one write and return the memories; a bulk is enriched later.
+
+        Raises `StatementForgotten`, with the others stored, where one says what the person asked to forget;
+        a person who states it outright (`is_explicit`) brings it back.
+        """
+        admissions = self._admitted(drafts, progress, is_explicit=is_explicit, actor=actor)
+        refuse_forgotten(admissions)
+        return [admission.memory for admission in admissions]
+
+    def _admitted(
+        self,
+        drafts: Sequence[Draft],
+        progress: Callable[[int], None] | None,
+        *,
+        is_explicit: bool,
+        actor: Actor | None = None,
+    ) -> list[Admission]:
         self._parts.write_notes()
         is_bulk = len(drafts) >= BULK_ROWS
         with self._parts.health.watch("write"):
             admissions = admit(
-                drafts, self._parts.pipeline, actor=self._parts.actor, now=self._now(), enrich=not is_bulk
+                drafts,
+                self._parts.pipeline,
+                actor=actor or self._parts.actor,
+                now=self._now(),
+                enrich=not is_bulk,
+                is_explicit=is_explicit,
             )
         if is_bulk or not all(one.is_embedded and one.is_judged for one in admissions):
             self._parts.embed_later()
         if progress is not None:
             progress(len(drafts))
-        return [admission.memory for admission in admissions]
+        return admissions
 
     def admit_many(
         self, drafts: Iterable[Draft], progress: Callable[[int], None] | None = None
     ) -> Iterator[Memory]:
-        """Store drafts as they come, some hundreds to a write, and yield each memory once it is durable."""
-        waiting: list[Draft] = []
-        for draft in drafts:
-            waiting.append(draft)
-            if len(waiting) == BULK_ROWS:
-                yield from self.admit(waiting, progress)
-                waiting = []
-        if waiting:
-            yield from self.admit(waiting, progress)
+        """
+        Store drafts as they come, some hundreds to a write, and yield each memory once it is durable.
+
+        What the person asked to forget is left out, and told at the end.
+        """
+        left_out: list[Admission] = []
+        for batch in _batches(drafts):
+            admissions = self._admitted(batch, progress, is_explicit=True)
+            left_out += [one for one in admissions if one.is_withheld]
+            yield from (one.memory for one in admissions if not one.is_withheld)
+        refuse_forgotten(left_out, is_bulk=True)
 
     def observe(
         self,
@@ -116,6 +145,7 @@ class StatementWriter:
         reason: str,
         reinstate: bool = False,
         expected_version: Memory | None,
+        actor: Actor | None = None,
     ) -> Memory:
         """Put a new statement in the place of an old one."""
         corrected = correct(
@@ -124,10 +154,11 @@ class StatementWriter:
             self._parts.pipeline,
             scope=scope,
             reason=reason,
-            actor=self._parts.actor,
+            actor=actor or self._parts.actor,
             now=self._now(),
             reinstate=reinstate,
             expected_version=expected_version,
+            is_explicit=True,
         )
         return self._embedded(corrected)
 
@@ -153,6 +184,7 @@ class StatementWriter:
                 actor=self._parts.actor,
                 now=self._now(),
             )
+        refuse_forgotten([renewed])
         return self._embedded(renewed)
 
     def _embedded(self, admission: Admission) -> Memory:
@@ -162,3 +194,14 @@ class StatementWriter:
 
     def _now(self) -> datetime:
         return self._parts.clock.now()
+
+
+def _batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
+    waiting: list[Draft] = []
+    for draft in drafts:
+        waiting.append(draft)
+        if len(waiting) == BULK_ROWS:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting

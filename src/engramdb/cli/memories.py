@@ -42,6 +42,7 @@ from engramdb.values import (
     Status,
     Undone,
 )
+from engramdb.values.memory import RETURNED
 from engramdb.verbs.errors import FAILED
 from engramdb.verbs.wording import hidden_scope
 
@@ -85,8 +86,11 @@ def show_stored(memory: Memory, beside: Sequence[tuple[EdgeType, Memory]] = ()) 
         out(_UNDER + dim(f"{_TOLD[relation]} {short(other.id)}  {one_line(readable(other))}"))
     if memory.security in _TIERS and is_withheld(memory.content, memory.security):
         out(_UNDER + warning(_TIERS[memory.security]))
+    if memory.forgotten_before:
+        out(_UNDER + warning(f"this had been forgotten on {memory.forgotten_before}; it counts again"))
     for flag in memory.flags:
-        out(_UNDER + warning(_FLAGS.get(flag, flag)))
+        if not flag.startswith(RETURNED):
+            out(_UNDER + warning(_FLAGS.get(flag, flag)))
     if memory.reinforcements:
         out(_UNDER + dim("known already; it counts for more now"))
 

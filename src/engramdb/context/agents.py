@@ -216,7 +216,8 @@ class Agents:
         self._lifecycle.bury()
         state, restored = self._memories.look(scope)
         with self._parts.store.read() as tx:
-            held = read_items(tx, state.slots, scope=scope, now=self._parts.clock.now())
+            now, known = self._parts.clock.now(), self._parts.forgotten
+            held = read_items(tx, state.slots, scope=scope, now=now, known=known)
         return working_memory(scope, held, state, restored)
 
     def suspend(self, scope: Scope) -> WorkingMemory:

@@ -23,6 +23,7 @@ from engramdb.errors import EmbeddingError, InvalidQuery
 from engramdb.health import CHAT, Health
 from engramdb.index.domains import find_summaries
 from engramdb.lifecycle.access_log import AccessRecorder
+from engramdb.lifecycle.forgotten import ForgottenStatements
 from engramdb.lifecycle.questions import put_into_words
 from engramdb.models.capabilities import Capabilities, TokenCounter, capabilities, counter_for
 from engramdb.models.chat import CallLog, ChatModel
@@ -74,6 +75,8 @@ class ContextParts(Protocol):
     def sources(self) -> gather.Sources: ...
     @property
     def access_log(self) -> AccessRecorder: ...
+    @property
+    def forgotten(self) -> ForgottenStatements: ...
     @property
     def chat(self) -> ChatModel | None: ...
     @property
@@ -237,11 +240,20 @@ class ContextService:
         turns: Sequence[Turn | Mapping[str, str]] = request.history or ()
         if request.history is None and request.session is not None:
             with self._parts.store.read() as tx:
-                turns = tx.turns.list(scope=request.scope, session=request.session, limit=MAX_TURNS)
+                stored = tx.turns.list(scope=request.scope, session=request.session, limit=MAX_TURNS)
+                turns = self._parts.forgotten.conceal(tx, stored)
         said = parse_history(turns)
+        if request.history:
+            said = self._without_forgotten(said, request.scope)
         message = request.message.strip()
         is_repeated = said and said[-1].role is Role.USER and said[-1].content.strip() == message
         return said[:-1] if is_repeated else said
+
+    def _without_forgotten(self, said: Sequence[HistoryMessage], scope: Scope) -> list[HistoryMessage]:
+        """Return a history that the caller holds, without the sentences that say what was forgotten."""
+        known = self._parts.forgotten
+        with self._parts.store.read() as tx:
+            return [replace(one, content=known.conceal_text(tx, one.content, scope=scope)) for one in said]
 
     def _note(self, window: Window, answers: Sequence[Recall], place: Scope, session: str | None) -> None:
         """Count what the window shows as handed out, and what of it fits the message as recalled."""

@@ -50,9 +50,10 @@ from engramdb.context.working_memory import (
     turn_slot,
     working_lines,
 )
-from engramdb.errors import EmbeddingError, EngramError
+from engramdb.errors import EmbeddingError, EngramError, StatementForgotten
 from engramdb.health import Health
 from engramdb.lifecycle.access_log import AccessRecorder
+from engramdb.lifecycle.forgotten import ForgottenStatements
 from engramdb.models.calibration import IDENTITY
 from engramdb.models.embedder import Embedder
 from engramdb.policy import Policy
@@ -209,6 +210,8 @@ class TurnParts(Protocol):
     @property
     def contexts(self) -> ContextService: ...
     @property
+    def forgotten(self) -> ForgottenStatements: ...
+    @property
     def scheduler(self) -> Schedules: ...
 
 
@@ -351,7 +354,7 @@ class TurnLifecycle:
         state, restored = self._memories.look(scope)
         ahead, shift = self._attend(state, message, now)
         with self._parts.store.read() as tx:
-            held = read_items(tx, ahead.slots, scope=scope, now=now)
+            held = read_items(tx, ahead.slots, scope=scope, now=now, known=self._parts.forgotten)
         contexts, wanted = self._parts.contexts, request.for_context()
         told = working_lines(
             held, token_budget=contexts.working_budget(wanted), count=contexts.counter(request.model).most
@@ -462,7 +465,8 @@ class TurnLifecycle:
         if request.history is not None or request.session is None:
             return request.history or ()
         with self._parts.store.read() as tx:
-            said = tx.turns.list(scope=request.scope, session=request.session, limit=MAX_TURNS)
+            turns = tx.turns.list(scope=request.scope, session=request.session, limit=MAX_TURNS)
+            said = self._parts.forgotten.conceal(tx, turns)
         return [one for one in said if one.id != turn.id]
 
     def _note_given(self, request: TurnRequest, held: Sequence[WorkingItem]) -> None:
@@ -486,6 +490,8 @@ class TurnLifecycle:
         )
         try:
             self._parts.writer.admit([draft])
+        except StatementForgotten:
+            return  # it works as it should: the person asked to forget this
         except EngramError as exc:
             self._parts.health.failed(TURNS, exc)
 

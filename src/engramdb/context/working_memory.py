@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -158,12 +158,38 @@ LINE_TOKENS = 8
 """What a line costs beside its words: its dash, its source, its end."""
 
 
+class ConcealsWords(Protocol):
+    """Knows which words say what was forgotten."""
+
+    def conceal_text(
+        self, tx: Transaction, text: str, *, scope: Scope, session: str | None = None
+    ) -> str: ...
+
+
 def read_items(
-    tx: Transaction, slots: Sequence[Slot], *, scope: Scope, now: datetime
+    tx: Transaction,
+    slots: Sequence[Slot],
+    *,
+    scope: Scope,
+    now: datetime,
+    known: ConcealsWords | None = None,
 ) -> tuple[WorkingItem, ...]:
-    """Return what these slots hold, the most active first, without those whose ground is gone."""
+    """
+    Return what these slots hold, the most active first, without those whose ground is gone.
+
+    With `known` also without what was said, or noted, of what was forgotten since.
+    """
     found = (_item(tx, slot, scope, now) for slot in sort_by_strength(slots))
-    return tuple(one for one in found if one is not None)
+    return tuple(
+        one
+        for one in found
+        if one is not None
+        and not (
+            known is not None
+            and one.memory is None
+            and known.conceal_text(tx, one.content, scope=scope) != one.content
+        )
+    )
 
 
 def drop_ungrounded(tx: Transaction, state: AttentionState, *, scope: Scope, now: datetime) -> AttentionState:

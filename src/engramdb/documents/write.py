@@ -209,7 +209,7 @@ class DocumentWrite(Struct, kw_only=True):
         self.drop([item], TAKEN_BACK)
         if turn is None:
             return
-        unlearn_turn(self._writer, turn, reason=TAKEN_BACK)
+        unlearn_turn(self._writer, turn, reason=TAKEN_BACK, is_wish=False)
 
     def prune(self, *, limit: int) -> int:
         """Take documents away whose time is over, and return how many."""
@@ -264,7 +264,7 @@ class DocumentWrite(Struct, kw_only=True):
             return known.id  # no new evidence, also where someone has corrected it since
         admission = self._admit(ready.prepared, None if old is None else self._obsolete_memory(known, old))
         self.is_all_embedded &= admission.is_embedded
-        return admission.memory.id
+        return None if admission.is_withheld else admission.memory.id
 
     def _admit(self, prepared: Prepared, leaving: Memory | None) -> Admission:
         """Store a statement, in the place of one that leaves with its document."""

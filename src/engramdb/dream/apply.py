@@ -44,6 +44,7 @@ from engramdb.values import (
     Status,
     new_id,
 )
+from engramdb.values.memory import RETURNED
 
 NUMBERS = frozenset({"strength", "stability", "importance", "confidence"})
 """What an adjustment may set, besides the layer."""
@@ -286,7 +287,11 @@ def _prepare(proposal: Derive, tools: StatementTools, *, now: datetime) -> Deriv
         raise Dropped("admission would refuse it") from exc
     memory = memory.evolve(
         security=SecurityTier.strictest((memory.security, *(one.security for one in sources))),
-        flags=joined(memory.flags, *(one.flags for one in sources)),
+        flags=tuple(
+            one
+            for one in joined(memory.flags, *(one.flags for one in sources))
+            if not one.startswith(RETURNED)
+        ),
     )
     return DerivedDraft(
         memory,

@@ -16,12 +16,13 @@ from engramdb.clock import Clock
 from engramdb.dream.apply import StatementTools
 from engramdb.dream.run import STEPS, DreamRunner, dream, select_steps
 from engramdb.dream.step import Dreaming
-from engramdb.errors import EmbeddingError
+from engramdb.errors import EmbeddingError, StatementForgotten
 from engramdb.health import Health
 from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.drafts import Draft
+from engramdb.lifecycle.forgotten import Wordings
 from engramdb.lifecycle.merging import unmerge
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.models.chat import CallLog, ChatModel
@@ -128,6 +129,7 @@ def statement_tools(parts: DreamParts) -> StatementTools:
 
 def _screen(parts: DreamParts, memory: Memory) -> Memory:
     """Return a statement of the dream as admission sees it; raises where admission would refuse it."""
+    _refuse_forgotten(parts, memory)
     draft = Draft(
         content=memory.content,
         scope=memory.scope,
@@ -151,6 +153,18 @@ def _screen(parts: DreamParts, memory: Memory) -> Memory:
         traits=seen.traits,
         detail=seen.detail,
     )
+
+
+def _refuse_forgotten(parts: DreamParts, memory: Memory) -> None:
+    """Raise where a statement says what the person asked to forget, but for the words of its sources."""
+    known = parts.pipeline.forgotten
+    if known is None:
+        return
+    with parts.store.read() as tx:
+        sources = [tx.memories.get(one, scope=memory.scope) for one in memory.provenance.episodes]
+        said = [one.content for one in sources if one is not None and not one.status.is_terminal]
+        if known.recognize(tx, [Wordings.of(memory, besides=said)])[0] is not None:
+            raise StatementForgotten("not stated: the person asked to forget this")
 
 
 def _embedder_identity(parts: DreamParts) -> EmbedderIdentity | None:

@@ -20,7 +20,14 @@ from msgspec.structs import replace
 
 from engramdb.clock import Clock, SystemClock
 from engramdb.engine.parts import Own, Parts, assemble
-from engramdb.errors import AccessDenied, EngramError, InvalidQuery, InvalidScope, MemoryNotFound
+from engramdb.errors import (
+    AccessDenied,
+    EngramError,
+    InvalidQuery,
+    InvalidScope,
+    MemoryNotFound,
+    StatementForgotten,
+)
 from engramdb.settings import Settings
 from engramdb.store.contract import FeedPage, Transaction
 from engramdb.store.contract.whole import PartTally
@@ -266,12 +273,16 @@ class Engram:
         forget_after: datetime | None = None,
         pinned: bool = False,
         scope: Scope | None = None,
+        actor: Actor | None = None,
     ) -> Memory:
         """
         Store one statement and return it; one that is already known becomes stronger instead.
 
         Category, layer, type and kind are read from its words where they are not given. It is durable and can
-        be recalled, by every process that has the store open, when this returns.
+        be recalled, by every process that has the store open, when this returns. What the person asked to
+        forget is not stored again, and raises `StatementForgotten`, unless it is a person who states it:
+        then the memory tells when it had been forgotten (`forgotten_before`). `actor` is who states it, where
+        that is not the one that the engine was opened for.
         """
         from engramdb.lifecycle.drafts import Draft  # noqa: PLC0415 - loads what reads statements
 
@@ -289,7 +300,7 @@ class Engram:
             forget_after=forget_after,
             pinned=pinned,
         )
-        return self._parts.writer.admit([draft])[0]
+        return self._parts.writer.admit([draft], is_explicit=True, actor=actor)[0]
 
     def remember_many(
         self, drafts: Iterable[Draft], *, progress: Callable[[int], None] | None = None
@@ -301,12 +312,15 @@ class Engram:
         how many wait, and `enrich` does it now. Repetitions in other words are not looked for in the store.
 
         A draft that is not valid raises. What was written before it stays stored, and the error's hint says
-        how many drafts that was.
+        how many drafts that was. Where some say what the person asked to forget, all others are stored before
+        `StatementForgotten` is raised.
         """
         stored: builtins.list[Memory] = []
         try:
             with self._parts.store.one_act(Action.REMEMBER, actor=self._actor, at=self._now()):
                 stored.extend(self.remember_stream(drafts, progress=progress))
+        except StatementForgotten:  # which says that the others are stored
+            raise
         except EngramError as exc:
             if stored:
                 exc.hint = f"{exc.hint} The first {len(stored)} drafts are stored.".lstrip()
@@ -525,12 +539,17 @@ class Engram:
         before: TurnId | None = None,
         scope: Scope | None = None,
     ) -> Sequence[Turn]:
-        """Return the latest turns, oldest of them first; `before` a turn's id gives those that led to it."""
+        """
+        Return the latest turns, oldest of them first; `before` a turn's id gives those that led to it.
+
+        A sentence that says what was forgotten is not shown.
+        """
         check_limit(limit)
         place = self._in(scope)
         with self._parts.store.read() as tx:
             start = None if before is None else self._turn_id(tx, before, place)
-            return tx.turns.list(scope=place, session=session, limit=limit, before=start)
+            found = tx.turns.list(scope=place, session=session, limit=limit, before=start)
+            return self._parts.forgotten.conceal(tx, found) if tx.forgotten.count() else found
 
     def gaps(self, *, limit: int = 20, after: str | None = None, scope: Scope | None = None) -> Sequence[Gap]:
         """
@@ -763,6 +782,7 @@ class Engram:
         reinstate: bool = False,
         expected_version: Memory | None = None,
         scope: Scope | None = None,
+        actor: Actor | None = None,
     ) -> Memory:
         """
         Put a new statement in the place of an old one; the old stays in the history.
@@ -779,6 +799,7 @@ class Engram:
             reason=reason,
             reinstate=reinstate,
             expected_version=expected_version,
+            actor=actor,
         )
 
     @renamed_argument("if_still", "expected_version")
@@ -792,10 +813,11 @@ class Engram:
         scope: Scope | None = None,
     ) -> ForgottenMemory:
         """
-        Take a memory out of every index now; only a person can bring it back.
+        Take a memory out of every answer now; only a person can bring it back.
 
-        Returns it with what it had `displaced`, that is superseded. With `reinstate` that counts again at
-        once; otherwise `restore` brings it back.
+        What it says is recognized from then on, in these and in other words, and not stored again; what was
+        said of it is not shown any more. Returns it with what it had `displaced`, that is superseded. With
+        `reinstate` that counts again at once; otherwise `restore` brings it back.
         """
         return self._parts.lifecycle.forget(
             self._resolve(memory_id, scope),

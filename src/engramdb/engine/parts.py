@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from engramdb.lifecycle.access_log import AccessRecorder
     from engramdb.lifecycle.admission import WritePipeline
     from engramdb.lifecycle.backlog import Backlog
+    from engramdb.lifecycle.forgotten import ForgottenStatements
     from engramdb.lifecycle.neighbors import JudgesPairs
     from engramdb.lifecycle.service import LifecycleService
     from engramdb.models.chat import CallLog, ChatModel
@@ -188,6 +189,14 @@ class Parts:
 
         return choose_judge(self)
 
+    @lazy_property
+    def forgotten(self) -> ForgottenStatements:
+        """What knows what was forgotten, and keeps it from coming back."""
+        from engramdb.engine.assemble import statement_likeness  # noqa: PLC0415
+        from engramdb.lifecycle.forgotten import ForgottenStatements  # noqa: PLC0415
+
+        return ForgottenStatements(statement_likeness(), lambda: self.judge)
+
     # --- in: the write path ---------------------------------------------------------------------------------
 
     @lazy_property
@@ -211,6 +220,7 @@ class Parts:
             policy=self.policy.capture,
             judge=self.judge,
             words=self.lexical,
+            forgotten=self.forgotten,
             merging=self.policy.dream,
             date_order=self.settings.date_order,
         )
@@ -302,6 +312,7 @@ class Parts:
             reranker=self._own.reranker,
             premises=self.judge,
             date_order=self.settings.date_order,
+            forgotten=self.forgotten,
         )
 
     @lazy_property

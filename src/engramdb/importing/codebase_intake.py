@@ -16,7 +16,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.errors import EngramError, SecurityError
+from engramdb.errors import EngramError, SecurityError, StatementForgotten
 from engramdb.importing.intake import ImportTally, draft_of, without_settling
 from engramdb.importing.source import BrokenRecord, Record, SkippedFile, SourceStatement
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
@@ -116,7 +116,8 @@ class CodebaseIntake:
         with self._pipeline.store.atomic() as tx:
             marks = tx.imports.known_marks([one.mark for one, _ in admitted])
             fresh = [(one, prepared) for one, prepared in admitted if one.mark not in marks]
-            stored = [(one, self._save(tx, one, prepared, now=now)) for one, prepared in fresh]
+            saved = [(one, self._save(tx, one, prepared, now=now)) for one, prepared in fresh]
+            stored = [(one, memory) for one, memory in saved if memory is not None]
             tx.imports.add([_imported(one, memory) for one, memory in stored], at=now)
         self._count([one for one, _ in stored], ())
         self.tally.counts["flagged"] += sum(INJECTION in memory.flags for _, memory in stored)
@@ -134,9 +135,15 @@ class CodebaseIntake:
             self.tally.refuse(change.record.place, getattr(error, "code", SecurityError.code))
         return None if refusals else without_settling(prepared, frozenset({self._scope}))
 
-    def _save(self, tx: Transaction, change: CodebaseChange, prepared: Prepared, *, now: datetime) -> Memory:
+    def _save(
+        self, tx: Transaction, change: CodebaseChange, prepared: Prepared, *, now: datetime
+    ) -> Memory | None:
+        """Store a statement in the place of the last one; None where the person asked to forget it."""
         tx.acts.end()  # each statement can be undone by itself
         (admission,) = save(tx, prepared, self._pipeline, actor=self._actor, now=now)
+        if admission.is_withheld:
+            self.tally.refuse(change.record.place, StatementForgotten.code)
+            return None
         old = None if change.old is None else tx.memories.get(change.old.id, scope=self._scope)
         if old is not None and not old.status.is_terminal and old.id != admission.memory.id:
             MemoryWriter(tx, KEEPING_UP, now).supersede(old, admission.memory, reason=SAYS_OTHERWISE)

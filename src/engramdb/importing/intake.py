@@ -24,6 +24,7 @@ from engramdb.errors import (
     EngramError,
     InvalidScope,
     SecurityError,
+    StatementForgotten,
 )
 from engramdb.importing.read import KindedRecord
 from engramdb.importing.source import BrokenRecord, SkippedFile, SourceLink, SourceMessage, SourceStatement
@@ -333,10 +334,9 @@ class Intake:
             if tx.imports.known_marks([item.mark for item in items]):
                 return False
             admissions = save(tx, prepared, self._pipeline, actor=self._actor, now=now)
-            noted = [
-                _imported(item, memory_id=one.memory.id)
-                for item, one in zip(admitted, admissions, strict=True)
-            ]
+            pairs = list(zip(admitted, admissions, strict=True))
+            noted = [_imported(item, memory_id=one.memory.id) for item, one in pairs if not one.is_withheld]
+            refusals += [(item, StatementForgotten.code) for item, one in pairs if one.is_withheld]
             messages = [item for item in items if isinstance(item.record, SourceMessage)]
             turns = [self._observe(tx, item, refusals, now=now) for item in messages]
             noted += [one for one in turns if one is not None]

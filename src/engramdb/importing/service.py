@@ -174,7 +174,8 @@ class ImportService:
                     continue
                 if twin is None:
                     turns.append(turn)
-                noted.append(Imported(mark=mark, kind=kind, place=message.place, turn_id=turn.id))
+                heard = Imported(mark=mark, kind=kind, place=message.place, turn_id=turn.id, is_live=True)
+                noted.append(heard)
             tx.imports.add(noted, at=self._now())
         return turns
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from engramdb.errors import EngramError
 from engramdb.integrations.transcript import in_thread
 from engramdb.text.dates import standalone
-from engramdb.values import Memory, SaidTurn, Source
+from engramdb.values import Actor, ActorKind, Memory, SaidTurn, Source
 from engramdb.verbs.wording import SAID, speaker_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Tool = Callable[..., Awaitable[Any]]
 
 _MAX_RECALLED = 20
+_MODEL = Actor(name="agent", kind=ActorKind.AGENT)
+"""Who calls the tools, whoever runs the program."""
 
 
 class MemoryCalls:
@@ -58,7 +60,12 @@ class MemoryCalls:
         source = Source.HUMAN if from_user else Source.ASSISTANT
         return _shown(
             await self._answered(
-                self._engram.remember, statement, source=source, session=self._session, scope=self._scope
+                self._engram.remember,
+                statement,
+                source=source,
+                session=self._session,
+                scope=self._scope,
+                actor=_MODEL,
             )
         )
 
@@ -86,7 +93,9 @@ class MemoryCalls:
             reason: Why.
         """
         return _shown(
-            await self._answered(self._engram.correct, memory_id, statement, reason=reason, scope=self._scope)
+            await self._answered(
+                self._engram.correct, memory_id, statement, reason=reason, scope=self._scope, actor=_MODEL
+            )
         )
 
     async def forget(self, memory_id: str, reason: str = "") -> dict[str, str]:

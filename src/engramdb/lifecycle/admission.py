@@ -12,22 +12,41 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.errors import EmbeddingError, EngramError, SecurityError, StatusNotAllowed
+from engramdb.errors import (
+    EmbeddingError,
+    EngramError,
+    SecurityError,
+    StatementForgotten,
+    StatusNotAllowed,
+)
 from engramdb.lifecycle.candidates import Candidate, candidate
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.displaced import reinstate_displaced
 from engramdb.lifecycle.drafts import Draft
+from engramdb.lifecycle.forgotten import (
+    ForgottenStatements,
+    Recognition,
+    Returning,
+    Wordings,
+    without_forgotten,
+)
 from engramdb.lifecycle.neighbors import FindsByWords, JudgesPairs, NeighborIndex, ask_judge, gather
 from engramdb.lifecycle.pair_rules import may_settle
 from engramdb.lifecycle.settle import Neighbor
 from engramdb.lifecycle.transitions import MemoryWriter
-from engramdb.lifecycle.write import Admission, AdmissionOutcome, Write, store_candidate
+from engramdb.lifecycle.write import (
+    Admission,
+    AdmissionOutcome,
+    Write,
+    refuse_forgotten,
+    store_candidate,
+)
 from engramdb.models.calibration import Likeness
 from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.settings import DateOrder
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.terms import passage
-from engramdb.values import Action, Actor, EmbedderIdentity, Memory, MemoryId, Scope
+from engramdb.values import Action, Actor, AuditEvent, EmbedderIdentity, Memory, MemoryId, Scope
 from engramdb.values.memory import DOCUMENT_EXTRACTOR
 
 NEAR_SHARE = 0.25
@@ -58,6 +77,8 @@ class WritePipeline(Struct, frozen=True, kw_only=True):
     """What is asked beside the rules, where there is something stronger."""
     words: FindsByWords | None = None
     """What finds memories by rare words that they share with a statement, for the judge."""
+    forgotten: ForgottenStatements | None = None
+    """What knows what must not come back."""
     merging: DreamPolicy = DreamPolicy()
     """How what a judge finds repeated is merged."""
     date_order: DateOrder = "auto"
@@ -77,20 +98,31 @@ class Prepared(Struct, frozen=True):
     """How alike a candidate is to earlier ones of its scope, by their places, where that is worth a look."""
     unjudged: frozenset[int] = frozenset()
     """The places of candidates that are to be judged later."""
+    forgotten: dict[int, Recognition] = field(default_factory=dict)
+    """What somebody had forgotten, by the places of candidates that say it."""
+    forgotten_stamp: tuple[int, str] = (0, "")
+    """Until when forgetting was looked at."""
 
 
 def admit(
-    drafts: Sequence[Draft], pipeline: WritePipeline, *, actor: Actor, now: datetime, enrich: bool = True
+    drafts: Sequence[Draft],
+    pipeline: WritePipeline,
+    *,
+    actor: Actor,
+    now: datetime,
+    enrich: bool = True,
+    is_explicit: bool = False,
 ) -> list[Admission]:
     """
     Store all drafts in one write, in their order; if one is not valid, raises and writes none.
 
-    Without `enrich`, as for bulk, what is inferred from the words is left to `enrich_pending`, and neighbors
-    are looked for by relation and not by likeness.
+    What somebody had forgotten is withheld, unless a person states it outright (`is_explicit`). Without
+    `enrich`, as for bulk, what is inferred from the words is left to `enrich_pending`, and neighbors are
+    looked for by relation and not by likeness.
     """
     prepared = prepare(drafts, pipeline, now=now, enrich=enrich)
     with pipeline.store.atomic() as tx:
-        return save(tx, prepared, pipeline, actor=actor, now=now)
+        return save(tx, prepared, pipeline, actor=actor, now=now, is_explicit=is_explicit)
 
 
 def prepare(
@@ -111,6 +143,21 @@ def prepare(
     `on_rejection` where that is given, and the others go on.
     """
     candidates = list(_candidates(drafts, pipeline, now=now, enrich=enrich, on_rejection=on_rejection))
+    with pipeline.store.read() as tx:
+        candidates, recognized, stamp = _recognized(tx, candidates, pipeline)
+    prepared = _prepared(candidates, pipeline, leaving=leaving, enrich=enrich, most_siblings=most_siblings)
+    return replace(prepared, forgotten=recognized, forgotten_stamp=stamp)
+
+
+def _prepared(
+    candidates: list[Candidate],
+    pipeline: WritePipeline,
+    *,
+    leaving: MemoryId | None,
+    enrich: bool,
+    most_siblings: int | None,
+) -> Prepared:
+    """Embed what is not stored yet and find what is near it."""
     places = _novel(candidates, pipeline.store, leaving)
     if not places:
         return Prepared(candidates)
@@ -134,6 +181,18 @@ def prepare(
     if siblings and pipeline.judge is not None:
         unjudged |= siblings.keys()
     return Prepared(candidates, identity, by_place, neighbors, far, siblings, frozenset(unjudged))
+
+
+def _recognized(
+    tx: Transaction, candidates: list[Candidate], pipeline: WritePipeline
+) -> tuple[list[Candidate], dict[int, Recognition], tuple[int, str]]:
+    """Return what the candidates say of all that was forgotten, and them without words that lean on it."""
+    known, stamp = pipeline.forgotten, tx.forgotten.stamp()
+    if known is None or not stamp[0] or not candidates:
+        return candidates, {}, stamp
+    bare = [without_forgotten(tx, one, known) for one in candidates]
+    found = known.recognize(tx, [Wordings.of(one.memory) for one in bare])
+    return bare, {place: one for place, one in enumerate(found) if one is not None}, stamp
 
 
 def _judged(
@@ -163,18 +222,33 @@ def _judged(
 
 
 def save(
-    tx: Transaction, prepared: Prepared, pipeline: WritePipeline, *, actor: Actor, now: datetime
+    tx: Transaction,
+    prepared: Prepared,
+    pipeline: WritePipeline,
+    *,
+    actor: Actor,
+    now: datetime,
+    is_explicit: bool = False,
 ) -> list[Admission]:
     """Settle and write the candidates, each against the store and against those before it."""
     writer = MemoryWriter(tx, actor, now)
     has_judge = pipeline.judge is not None
     write = Write(writer, pipeline.policy, pipeline.likeness, pipeline.merging, has_judge)
+    returning = Returning(tx, pipeline.forgotten, actor=actor, is_explicit=is_explicit)
+    recognized = prepared.forgotten
+    if tx.forgotten.stamp() != prepared.forgotten_stamp:  # something was forgotten, or came back, meanwhile
+        _, recognized, _ = _recognized(tx, prepared.candidates, pipeline)
     admissions = []
     for place, one in enumerate(prepared.candidates):
+        found = recognized.get(place)
+        entering = one if found is None else returning.admitted(one, found)
+        if entering is None:
+            admissions.append(_withheld(writer, one, found))
+            continue
         admissions.append(
             store_candidate(
                 write,
-                one,
+                entering,
                 place,
                 neighbors=prepared.neighbors.get(place, []),
                 far=prepared.far.get(place, 0),
@@ -188,6 +262,14 @@ def save(
     if write.vectors and prepared.identity is not None:
         writer.embed(prepared.identity, list(write.vectors), np.stack(list(write.vectors.values())))
     return admissions
+
+
+def _withheld(writer: MemoryWriter, one: Candidate, found: Recognition | None) -> Admission:
+    """Note that a draft was not stored because the person had asked to forget what it says."""
+    why = {"code": StatementForgotten.code}
+    writer.tx.audit.add(AuditEvent(at=writer.now, action=Action.REJECT, actor=writer.actor, detail=why))
+    at = None if found is None else found.at
+    return Admission(one.memory, AdmissionOutcome.WITHHELD, forgotten_at=at)
 
 
 def near_floor(similarity_floor: float) -> float:
@@ -267,11 +349,13 @@ def correct(
     now: datetime,
     reinstate: bool = False,
     expected_version: Memory | None = None,
+    is_explicit: bool = False,
 ) -> Admission:
     """
     Put a new statement in the place of an old one, which stays in the history, and return the new.
 
     With `reinstate`, what the old one had displaced counts again.
+    Raises `StatementForgotten`, and the old one stays, where it says what was forgotten; see `admit`.
     """
     with pipeline.store.read() as tx:
         draft = replacement(find_own(tx, memory_id, scope, expected_version=expected_version), text, now)
@@ -282,7 +366,11 @@ def correct(
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
         if reinstate:
             reinstate_displaced(MemoryWriter(tx, actor, now), old)
-        return put_in_place(tx, old, prepared, pipeline, reason=reason, actor=actor, now=now)
+        admission = put_in_place(
+            tx, old, prepared, pipeline, reason=reason, actor=actor, now=now, is_explicit=is_explicit
+        )
+        refuse_forgotten([admission])  # with all that was done for it
+        return admission
 
 
 def renew(
@@ -308,11 +396,15 @@ def put_in_place(
     reason: str,
     actor: Actor,
     now: datetime,
+    is_explicit: bool = False,
 ) -> Admission:
-    """Store the one statement that was prepared where an old one stood, and return it."""
+    """Store the one statement that was prepared where an old one stood; if it is withheld, that stays."""
     writer = MemoryWriter(tx, actor, now)
     writer.make_way(old)
-    (admission,) = save(tx, prepared, pipeline, actor=actor, now=now)
+    (admission,) = save(tx, prepared, pipeline, actor=actor, now=now, is_explicit=is_explicit)
+    if admission.is_withheld:
+        writer.stand_again(old)
+        return admission
     is_known = admission.outcome is AdmissionOutcome.REINFORCED  # it may have begun long ago
     until = max(now, old.holds_from) if is_known else None
     writer.supersede(old, admission.memory, action=Action.CORRECT, reason=reason, until=until)

@@ -22,7 +22,7 @@ from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.pair_rules import is_negation
 from engramdb.lifecycle.questions import asked_about, find_open_question, is_quotable, topic_of
 from engramdb.lifecycle.transitions import MemoryWriter
-from engramdb.lifecycle.write import challenge
+from engramdb.lifecycle.write import challenge, refuse_forgotten
 from engramdb.store.contract import Transaction
 from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.relations import read_statement
@@ -375,7 +375,9 @@ class _Settling(Struct, frozen=True):
                 reason=REASON,
                 actor=self.request.actor,
                 now=self.request.now,
+                is_explicit=True,
             )
+            refuse_forgotten([admission])
             new, gone = admission.memory, [self._again(old)]
         else:
             new, gone, others = self._stored(), [], [*asked]
@@ -396,7 +398,15 @@ class _Settling(Struct, frozen=True):
         if self.prepared is None:
             raise InvalidQuery("the answer states nothing")
         request = self.request
-        (admission,) = save(self.tx, self.prepared, request.pipeline, actor=request.actor, now=request.now)
+        (admission,) = save(
+            self.tx,
+            self.prepared,
+            request.pipeline,
+            actor=request.actor,
+            now=request.now,
+            is_explicit=True,
+        )
+        refuse_forgotten([admission])
         return admission.memory
 
     def _closed(

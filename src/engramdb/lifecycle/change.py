@@ -121,7 +121,10 @@ def set_status(
             raise StatusNotAllowed("erasing is more than a status", hint="Use `erase`.")
         is_leaving = memory.status in BELIEVED and status not in BELIEVED
         displaced = displaced_by(writer.tx, memory) if is_leaving else []
-        moved = writer.set_status(memory, status, action=action, reason=request.reason)
+        if status is Status.FORGOTTEN:
+            moved = writer.forget(memory, action=action, reason=request.reason)
+        else:
+            moved = writer.set_status(memory, status, action=action, reason=request.reason)
         if reinstates and displaced:
             displaced = reinstate_displaced(writer, moved)
         return moved, displaced

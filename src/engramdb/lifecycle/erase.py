@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +29,9 @@ from engramdb.values import (
     new_id,
 )
 
+if TYPE_CHECKING:  # counting what would go needs no arrays
+    from engramdb.lifecycle.forgotten import ForgottenStatements
+
 MAX_TURNS_BESIDE = 1000
 """So many turns of a session are looked through for what retells an erased memory, the latest."""
 TOKEN = "erased-"  # noqa: S105 - a name, and no secret
@@ -44,6 +48,8 @@ class ErasureRequest(Struct, frozen=True, kw_only=True):
     reason: str = ""
     dry_run: bool = False
     expected_version: Memory | None = None
+    forgotten: ForgottenStatements | None = None
+    """Sketches a statement before its words go, so that it does not come back."""
 
     def opened(self) -> AbstractContextManager[Transaction]:
         """Open the store to look, or to write."""
@@ -71,6 +77,7 @@ def erase_memory(memory_id: MemoryId, order: ErasureRequest) -> Erasure:
             dry_run=order.dry_run,
         )
         if not order.dry_run:
+            _sketch(tx, doomed, order)
             _take(tx, doomed, order)
             _withdraw_from_context(tx, turns, order)
             tx.erasures.drop_turns(turns)
@@ -152,6 +159,17 @@ def _withdraw_from_context(tx: Transaction, turns: Sequence[TurnId], order: Eras
         turn = tx.turns.get(turn_id, scope=order.scope)
         if turn is not None:
             writer.withdraw_context(turn.content, session=turn.session, scope=turn.scope)
+
+
+def _sketch(tx: Transaction, doomed: Sequence[Memory], order: ErasureRequest) -> None:
+    """Keep what the statements are recognized by; none of their words is in it."""
+    if order.forgotten is None:
+        return
+    for memory in doomed:
+        if not (memory.is_derived or memory.is_session_summary):
+            sketch = order.forgotten.sketch(tx, memory)
+            since = new_id(order.now)
+            tx.forgotten.add(memory.id, scope=memory.scope, at=order.now, since=since, sketch=sketch)
 
 
 def _take(tx: Transaction, doomed: Sequence[Memory], order: ErasureRequest) -> None:

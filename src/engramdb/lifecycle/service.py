@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import asdict, replace
 
@@ -31,9 +31,11 @@ from engramdb.lifecycle.erase import ErasureRequest, erase_memory, erase_user
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.unlearn import unlearn_turn
 from engramdb.models.embedder import Embedder
-from engramdb.store.contract import Store
+from engramdb.store.contract import Store, Transaction
 from engramdb.text.normalize import fingerprint
+from engramdb.text.terms import query_terms
 from engramdb.values import (
+    BELIEVED,
     Act,
     ActId,
     Action,
@@ -41,6 +43,7 @@ from engramdb.values import (
     Edge,
     EdgeType,
     Erasure,
+    Filters,
     ForgottenMemory,
     HistoryEvent,
     Layer,
@@ -48,11 +51,21 @@ from engramdb.values import (
     MemoryId,
     Query,
     Scope,
+    Source,
     Status,
     Turn,
     Undone,
     UnlearnedTurn,
 )
+
+if TYPE_CHECKING:  # most changes of one memory need no arrays
+    from engramdb.lifecycle.forgotten import ForgottenStatements
+
+
+MAX_ECHOES = 20
+"""How many memories are looked at for what others have stored of a forgotten one."""
+ECHO = "it tells what was forgotten"
+"""Why what others have stored of a memory goes along with it."""
 
 
 class LifecycleParts(Protocol):
@@ -66,6 +79,8 @@ class LifecycleParts(Protocol):
     def actor(self) -> Actor: ...
     @property
     def embedder(self) -> Embedder: ...
+    @property
+    def forgotten(self) -> ForgottenStatements: ...
     def write_notes(self) -> None:
         """Write what recalls have noted, so that the write sees it."""
 
@@ -93,9 +108,14 @@ class LifecycleService:
     ) -> ForgottenMemory:
         """Take a memory out of every index; only a person can bring it back."""
         request = self._request(scope, reason, expected_version)
-        gone, displaced = set_status(
-            memory_id, Status.FORGOTTEN, request, action=Action.FORGET, reinstates=reinstate
-        )
+        with self._parts.store.atomic() as tx:
+            gone, displaced = set_status(
+                memory_id, Status.FORGOTTEN, request, action=Action.FORGET, reinstates=reinstate
+            )
+            others = _told_by_others(tx, gone)
+            writer = MemoryWriter(tx, request.actor, request.now)
+            for echo in self._parts.forgotten.echoes(tx, gone, others) if others else ():
+                writer.forget(echo, reason=ECHO)
         self._parts.embed_later()  # what quoted it has lost those words
         named = tuple(one.id for one in displaced)
         return ForgottenMemory(**asdict(gone), displaced=named, reinstated=reinstate and bool(named))
@@ -179,6 +199,7 @@ class LifecycleService:
             now=self._parts.clock.now(),
             dry_run=dry_run,
             expected_version=expected_version,
+            forgotten=None if dry_run or user is not None else self._parts.forgotten,
         )
         found = erase_user(order) if memory_id is None else erase_memory(memory_id, order)
         return found if dry_run else self._scrub(found)
@@ -306,6 +327,23 @@ class LifecycleService:
         except StorageError as exc:
             return replace(found, why=f"{exc.code} {exc}")
         return replace(found, is_file_clean=True)
+
+
+def _told_by_others(tx: Transaction, memory: Memory) -> list[Memory]:
+    """Return what others have stored, in its scope, with words of a memory that was the person's own."""
+    if memory.provenance.source is not Source.HUMAN:
+        return []
+    weights = dict.fromkeys(query_terms(memory.content), 1.0)
+    believed = Filters(statuses=BELIEVED)
+    near = tx.terms.search(weights, scope=memory.scope, filters=believed, limit=MAX_ECHOES)
+    found = tx.memories.by_keys([one.key for one in near]).values()
+    return [
+        one
+        for one in found
+        if one.scope == memory.scope
+        and one.provenance.source is not Source.HUMAN
+        and not (one.pinned or one.is_derived)
+    ]
 
 
 def _scope_of_user(user: str, scope: Scope) -> Scope:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.errors import StatusNotAllowed
+from engramdb.errors import StatementForgotten, StatusNotAllowed
 from engramdb.lifecycle.questions import question_of_link
 from engramdb.lifecycle.recorded import differences
 from engramdb.store.contract import Transaction, WithdrawnWords
@@ -38,6 +38,7 @@ from engramdb.values import (
     Status,
     TurnId,
     check_move,
+    new_id,
 )
 
 if TYPE_CHECKING:  # a pin or a forget needs no arrays
@@ -157,6 +158,22 @@ class MemoryWriter(Struct, frozen=True):
             self.refuse_active_twin(memory)
             changes |= self._brought_back(memory)
         return self.write(memory, memory.evolve(**changes), action=action, reason=reason)
+
+    def forget(self, memory: Memory, *, reason: str, action: Action = Action.FORGET) -> Memory:
+        """
+        Take a memory out because somebody wishes so: what it says comes back by the person alone.
+
+        What a rule takes out may come back.
+        """
+        gone = self.set_status(memory, Status.FORGOTTEN, action=action, reason=reason)
+        if self.actor.kind is not ActorKind.RULE:
+            self._keep_away(gone)
+        return gone
+
+    def _keep_away(self, memory: Memory) -> None:
+        """Keep what a memory says from coming back, in the wordings of what was merged into it too."""
+        for one in self._stood_for(memory):
+            self.tx.forgotten.add(one.id, scope=one.scope, at=self.now, since=new_id(self.now))
 
     def supersede(
         self,
@@ -384,6 +401,10 @@ class MemoryWriter(Struct, frozen=True):
             self.tx.terms.put(key, index_terms(new))
         self._note(old, new, action, reason, noted)
         if new.status is not old.status:
+            if old.status.is_terminal and not new.status.is_terminal:
+                self._let_back(new)
+            elif action is Action.UNDO and (new.status is Status.FORGOTTEN or new.forgotten_before):
+                self._keep_away(new)  # that it had come back was undone
             self._withdraw_derived(new)
             if new.status in WITHDRAWN:
                 self._release_disputed(new)
@@ -392,6 +413,15 @@ class MemoryWriter(Struct, frozen=True):
                     self._withdraw_words(one, is_kept=True)
                     self._withdraw_summaries_of(one)
         return key
+
+    def _let_back(self, memory: Memory) -> None:
+        """Let what was forgotten count again, if it is the person who brings it back."""
+        ids = [one.id for one in self._stood_for(memory)]
+        if self.actor.kind is not ActorKind.PERSON and self.tx.forgotten.of_memories(ids):
+            raise StatementForgotten(
+                f"memory {memory.id} was forgotten, and only the person can bring it back"
+            )
+        self.tx.forgotten.drop(ids)
 
     def _withdraw_words(self, memory: Memory, *, is_kept: bool = False) -> None:
         """Take the words of a memory out of what others lean on, in every session in which it was said."""

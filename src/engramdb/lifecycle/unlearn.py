@@ -36,9 +36,15 @@ SUCCESSOR_TAKEN_BACK = "the message that superseded it was taken back"
 _GONE = frozenset({Status.FORGOTTEN, Status.ERASED})
 
 
-def unlearn_turn(writer: MemoryWriter, turn: Turn, *, reason: str = "") -> UnlearnedTurn:
-    """Drop a turn and take back what it alone has taught; `reason` is for the history."""
-    taking = _TakingBack(writer, turn.id, reason or TAKEN_BACK)
+def unlearn_turn(
+    writer: MemoryWriter, turn: Turn, *, reason: str = "", is_wish: bool = True
+) -> UnlearnedTurn:
+    """
+    Drop a turn and take back what it alone has taught; `reason` is for the history.
+
+    Where it is nobody's wish but a program's housekeeping, the same may be learnt again.
+    """
+    taking = _TakingBack(writer, turn.id, reason or TAKEN_BACK, is_wish)
     taking.drop_summaries(turn)
     for memory in writer.tx.turns.memories_of([turn.id]).get(turn.id, []):
         if memory.scope == turn.scope:
@@ -63,6 +69,7 @@ class _TakingBack(Struct):
     writer: MemoryWriter
     turn_id: TurnId
     reason: str
+    is_wish: bool
     found: UnlearnedTurn = UnlearnedTurn()
 
     def take_from(self, memory_id: MemoryId, turn: Turn) -> None:
@@ -129,7 +136,10 @@ class _TakingBack(Struct):
 
     def _forget(self, memory: Memory) -> None:
         stood = memory.status
-        self.writer.set_status(memory, Status.FORGOTTEN, action=Action.FORGET, reason=self.reason)
+        if self.is_wish:
+            self.writer.forget(memory, reason=self.reason)
+        else:
+            self.writer.set_status(memory, Status.FORGOTTEN, action=Action.FORGET, reason=self.reason)
         self.found = replace(self.found, forgotten=(*self.found.forgotten, memory.id))
         for edge in self.writer.tx.edges.of(memory.id):
             other = self.writer.tx.memories.get(edge.target, scope=memory.scope)

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from engramdb.errors import StatementForgotten
 from engramdb.lifecycle.candidates import Candidate
 from engramdb.lifecycle.drafts import REDUNDANT
 from engramdb.lifecycle.merging import may_absorb, merge
@@ -30,6 +31,7 @@ from engramdb.lifecycle.transitions import MemoryWriter, inherited
 from engramdb.lifecycle.valid_time import find_place, put_in_chain, restated, said_again
 from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.store.contract import Transaction
+from engramdb.text.normalize import counted
 from engramdb.text.traits import overlap
 from engramdb.values import (
     BELIEVED,
@@ -124,6 +126,8 @@ class AdmissionOutcome(StrEnum):
     DISPUTED = "disputed"
     PRECEDED = "preceded"
     ECHOED = "echoed"
+    WITHHELD = "withheld"
+    """Not stored: it says what the person asked to forget."""
 
 
 _OUTCOMES = {
@@ -138,11 +142,34 @@ class Admission(Struct, frozen=True):
     """The memory that now stands for the draft, and what became of the draft."""
 
     memory: Memory
+    """Of a draft that was withheld, the one that was not stored."""
     outcome: AdmissionOutcome
     is_embedded: bool = True
     """Whether its vector was stored with it; if not, the backfill has something to do."""
     is_judged: bool = True
     """Whether it was compared with what was known before; if not, that is done later."""
+    forgotten_at: datetime | None = None
+    """When the person asked to forget what it says, where they did."""
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether nothing was stored."""
+        return self.outcome is AdmissionOutcome.WITHHELD
+
+
+def refuse_forgotten(admissions: Sequence[Admission], *, is_bulk: bool = False) -> None:
+    """Raise where a draft was not stored because the person had asked to forget what it says."""
+    withheld = [one for one in admissions if one.is_withheld]
+    if not withheld:
+        return
+    days = sorted({one.forgotten_at.date().isoformat() for one in withheld if one.forgotten_at})
+    when = f" on {', '.join(days)}" if days else ""
+    if len(admissions) == 1 and not is_bulk:
+        raise StatementForgotten(f"not stored: the person asked to forget this{when}")
+    raise StatementForgotten(
+        f"{counted(len(withheld), 'statement was', 'statements were')} not stored: the person asked to "
+        f"forget this{when}; all others are stored"
+    )
 
 
 class Write(Struct):
@@ -181,7 +208,8 @@ def store_candidate(
     is_judged: bool = True,
 ) -> Admission:
     """Settle a candidate and write what follows; `number` is its place among the candidates of this write."""
-    near = [*neighbors, *(Neighbor(write.fresh[place], alike) for place, alike in siblings.items())]
+    stored = ((write.fresh[place], alike) for place, alike in siblings.items() if place in write.fresh)
+    near = [*neighbors, *(Neighbor(memory, alike) for memory, alike in stored)]
     admission = _settled(write, candidate, near, far=far, vector=vector, is_judged=is_judged)
     write.fresh[number] = admission.memory
     return admission

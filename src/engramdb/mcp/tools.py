@@ -68,7 +68,9 @@ def _source(given: dict[str, Any]) -> Verb:
 
 def _remembered(_request: Any, memory: Memory) -> ToolAnswer:
     happened = "Remembered:"
-    if memory.reinforcements:
+    if memory.forgotten_before:
+        happened = f"Remembered; the person had asked to forget this on {memory.forgotten_before}:"
+    elif memory.reinforcements:
         happened = "It was known already and counts for more now:"
     elif memory.supersedes:
         happened = "Remembered in place of an older memory:"

@@ -26,7 +26,18 @@ from engramdb.recall.fuse import Fused, Reranker, collapse
 from engramdb.settings import DateOrder
 from engramdb.store.contract import ScoredKey, Store, Transaction
 from engramdb.text.terms import said_words, terms
-from engramdb.values import EdgeType, EmbedderIdentity, Filters, Level, Memory, Missing, Query, Reason, Scope
+from engramdb.values import (
+    EdgeType,
+    EmbedderIdentity,
+    Filters,
+    Level,
+    Memory,
+    Missing,
+    Query,
+    Reason,
+    Scope,
+    Turn,
+)
 
 if TYPE_CHECKING:
     from engramdb.recall.pipeline import Asking
@@ -230,6 +241,14 @@ class Sources(Struct, frozen=True, kw_only=True):
     premises: FindsPremises | None = None
     """What tells whether a question takes something outdated for granted, where there is such a judge."""
     date_order: DateOrder = "auto"
+    forgotten: KnowsForgotten | None = None
+    """What knows which of the words that were said must not be shown."""
+
+
+class KnowsForgotten(Protocol):
+    """The part of what knows the forgotten that recall needs."""
+
+    def is_told(self, tx: Transaction, turn: Turn, excerpt: str) -> bool: ...
 
 
 class Notes(Struct):

@@ -27,6 +27,7 @@ from engramdb.text.terms import distinct_terms, query_terms, retells
 from engramdb.values import Filters, Hit, Memory, Role, SaidTurn, Status, Turn
 
 if TYPE_CHECKING:
+    from engramdb.recall.gather import KnowsForgotten
     from engramdb.recall.pipeline import Asking
 
 TURNS = "turns"
@@ -80,7 +81,7 @@ def find_said(tx: Transaction, asking: Asking, hits: Sequence[Hit]) -> tuple[Sai
     for one in ranked:
         distinct.setdefault(normalize_text(one.excerpt.text), one)
     best = list(distinct.values())[:SCREENED]
-    shown = _without_forgotten(tx, best) if best else []
+    shown = _without_forgotten(tx, best, asking.sources.forgotten) if best else []
     harmless = (one for one in shown if _is_harmless(one.excerpt.text))
     ceiling = min((hit.trust.composite for hit in hits), default=TRUST)
     return tuple(
@@ -119,8 +120,10 @@ class SaidCandidate(Struct, frozen=True):
         )
 
 
-def _without_forgotten(tx: Transaction, found: Sequence[SaidCandidate]) -> list[SaidCandidate]:
-    """Return what repeats no forgotten memory: word for word, or retold in the same session."""
+def _without_forgotten(
+    tx: Transaction, found: Sequence[SaidCandidate], known: KnowsForgotten | None
+) -> list[SaidCandidate]:
+    """Return what repeats nothing forgotten: word for word, retold in its session, or in other words."""
     ids = [one.turn.id for one in found]
     repeating, words = tx.erasures.retelling_forgotten(ids), tx.erasures.forgotten_words(ids)
     return [
@@ -128,6 +131,7 @@ def _without_forgotten(tx: Transaction, found: Sequence[SaidCandidate]) -> list[
         for one in found
         if one.turn.id not in repeating
         and not any(retells(one.excerpt.text, told) for told in words.get(one.turn.id, ()))
+        and not (known is not None and known.is_told(tx, one.turn, one.excerpt.text))
     ]
 
 

@@ -20,7 +20,7 @@ from engramdb.text.normalize import lazy
 from engramdb.text.technologies import technology_class
 
 _WORD: Final = lazy(r"[^\W_]+(?:['’.+#][^\W_]+)*[+#]{0,2}")
-_NUMBER: Final = lazy(r"\d+(?:[.,:]\d+)*")
+_NUMBER: Final = lazy(r"(?P<digits>\d+(?:[.,:]\d+)*)(?P<thousands>\s?[kK]\b)?")
 _THOUSANDS: Final = lazy(r"\d{1,3}(?:[.,]\d{3})+")
 _ENGLISH: Final = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
@@ -147,8 +147,17 @@ def _names(words: list[str], plain: list[str], *, is_german: bool) -> frozenset[
 
 
 def _digits(text: str) -> list[str]:
-    """Return the numbers that are written in digits, 5,000 as 5000 and 19:00 as 7."""
-    return [_plain_number(match[0]) for match in _NUMBER.finditer(text)]
+    """Return the numbers that are written in digits, 5,000 and 5k as 5000 and 19:00 as 7."""
+    return [
+        _in_thousands(match["digits"]) if match["thousands"] else _plain_number(match["digits"])
+        for match in _NUMBER.finditer(text)
+    ]
+
+
+def _in_thousands(written: str) -> str:
+    whole, _, rest = written.replace(",", ".").partition(".")
+    is_plain = whole.isdigit() and (not rest or rest.isdigit()) and len(rest) <= 3
+    return str(int(f"{whole}{rest:<03}")) if is_plain else _plain_number(written)
 
 
 def _plain_number(written: str) -> str:

@@ -262,6 +262,8 @@ DREAMT = "dream."
 """How the extractor of a memory begins that a dream has stated."""
 DIGESTS = (f"{DREAMT}crystals", f"{DREAMT}profiles")
 """How the extractor of a memory begins that stands for many others, and is kept up to date by the dreams."""
+RETURNED = "forgotten before "
+"""How the flag begins of a memory that the person has brought back; the day of the forgetting follows."""
 DOCUMENT_EXTRACTOR = "shelf"
 """The extractor of a memory that only stored documents state."""
 
@@ -500,6 +502,12 @@ class Memory(Struct, frozen=True, kw_only=True):
     def told(self) -> str:
         """What it says to one who was not there: the statement where there is one, otherwise its words."""
         return self.statement or self.content
+
+    @property
+    def forgotten_before(self) -> str | None:
+        """The day on which the person had asked to forget what it says, where they have said it again."""
+        told = (one.removeprefix(RETURNED) for one in self.flags if one.startswith(RETURNED))
+        return next(told, None)
 
     @property
     def days_meant(self) -> tuple[str, ...]:

@@ -71,6 +71,7 @@ ANSWERS: Final[dict[type[errors.EngramError], Answer]] = {
     errors.ContentTooLarge: Answer(MISUSED, 413),
     errors.InvalidContent: Answer(MISUSED, 422),
     errors.TokenNeeded: Answer(NO_ACCESS, 401),
+    errors.StatementForgotten: Answer(NO_ACCESS, 409),
     errors.SystemError_: Answer(FAILED, 400),
     errors.InvalidSettings: Answer(MISUSED, 500),
     errors.UnknownPolicy: Answer(MISUSED, 500),

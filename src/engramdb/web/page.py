@@ -42,6 +42,7 @@ _ANOTHER_SCOPE: Final = "engram serve --user NAME (or --project and so on) shows
 _VERDICTS: Final = {"yes": True, "no": False}
 NOTICES: Final = {
     "remembered": "Remembered.",
+    "returned": "Remembered. You had asked to forget this; from now on it counts again.",
     "strengthened": "That was known already; it is stronger now.",
     "forgotten": "Forgotten. No answer will use it any more.",
     "undone": "Undone. Everything is as before.",
@@ -146,6 +147,8 @@ class WebPage:
             memory = self._engram.remember(form["content"])
         except EngramError as exc:
             return self._render(PageVisit(draft=form["content"], error=exc))
+        if memory.forgotten_before:
+            return _back(note="returned", undo=memory.id)
         return _back(note="strengthened" if memory.reinforcements else "remembered", undo=memory.id)
 
     def load_sample(self, _form: Form) -> Response:

@@ -24,6 +24,7 @@ from engramdb.store.contract.dreams import (
     DreamRun,
     Tree,
 )
+from engramdb.store.contract.forgotten import Forgotten, ForgottenRow
 from engramdb.store.contract.lookup import (
     Ages,
     Audit,
@@ -81,6 +82,8 @@ __all__ = [
     "EntityNaming",
     "FeedPage",
     "Feedback",
+    "Forgotten",
+    "ForgottenRow",
     "Gaps",
     "HandedOut",
     "History",

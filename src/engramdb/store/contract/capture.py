@@ -151,6 +151,8 @@ class Imported(Struct, frozen=True, kw_only=True):
     place: str
     memory_id: MemoryId | None = None
     turn_id: TurnId | None = None
+    is_live: bool = False
+    """Whether it was heard as it was said, and not read from a file."""
 
 
 class Imports(Protocol):
@@ -170,6 +172,10 @@ class Imports(Protocol):
 
     def add(self, records: Sequence[Imported], *, at: datetime) -> None:
         """Note records that were taken in; a mark that is there already stays as it is."""
+        ...
+
+    def are_from_files(self, turn_ids: Sequence[TurnId]) -> bool:
+        """Return whether one of the turns was read from a file, and not heard as it was said."""
         ...
 
     def origin(self, memory_id: MemoryId) -> ImportOrigin | None:

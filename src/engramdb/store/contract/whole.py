@@ -14,6 +14,7 @@ from engramdb.store.contract.acts import Acts
 from engramdb.store.contract.capture import Attention, DreamReads, Feed, Imports
 from engramdb.store.contract.documents import Documents, Replies
 from engramdb.store.contract.dreams import Dreams, Gaps, Leases, Replays, Tree
+from engramdb.store.contract.forgotten import Forgotten
 from engramdb.store.contract.lookup import (
     Ages,
     Audit,
@@ -200,6 +201,8 @@ class Transaction(Protocol):
     def imports(self) -> Imports: ...
     @property
     def erasures(self) -> Erasures: ...
+    @property
+    def forgotten(self) -> Forgotten: ...
     @property
     def parts(self) -> PartTallies: ...
     @property

@@ -81,6 +81,7 @@ _CLEAR = (
     "DELETE FROM tree_nodes WHERE scope = ?",
     "DELETE FROM attention WHERE scope = ?",
     "DELETE FROM handed_out WHERE scope = ?",
+    "DELETE FROM forgotten WHERE scope = ?",
     "DELETE FROM entity_names WHERE scope = ?",
     "DELETE FROM entities WHERE scope = ?",
     "UPDATE memories SET box = NULL WHERE scope = ?",

@@ -19,7 +19,7 @@ from engramdb.store.sqlite.rows import (
     to_json,
     to_microseconds,
 )
-from engramdb.values import Action, ImportKind, ImportOrigin, Kind, MemoryId, Scope, Status
+from engramdb.values import Action, ImportKind, ImportOrigin, Kind, MemoryId, Scope, Status, TurnId
 
 if TYPE_CHECKING:
     import apsw
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 # The table `imports`: which records of which sources were taken in.
 
-_ADD = "INSERT OR IGNORE INTO imports (mark, kind, place, memory, turn, at) VALUES (?, ?, ?, ?, ?, ?)"
+_ADD = (
+    "INSERT OR IGNORE INTO imports (mark, kind, place, memory, turn, at, live) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_FROM_FILES = "SELECT 1 FROM imports WHERE turn IN (SELECT value FROM json_each(?)) AND NOT live LIMIT 1"
 _KNOWN = "SELECT mark FROM imports WHERE mark IN (SELECT unhex(value) FROM json_each(?))"
 _MEMORIES_OF_MARKS = (
     "SELECT mark, memory FROM imports WHERE mark IN (SELECT unhex(value) FROM json_each(?)) "
@@ -73,8 +76,15 @@ class ImportsTable:
     def add(self, records: Sequence[Imported], *, at: datetime) -> None:
         """Note records that were taken in; a mark that is there already stays as it is."""
         moment = to_microseconds(at)
-        rows = [(one.mark, str(one.kind), one.place, one.memory_id, one.turn_id, moment) for one in records]
+        rows = [
+            (one.mark, str(one.kind), one.place, one.memory_id, one.turn_id, moment, one.is_live)
+            for one in records
+        ]
         self._connection.executemany(_ADD, rows)
+
+    def are_from_files(self, turn_ids: Sequence[TurnId]) -> bool:
+        """Return whether one of the turns was read from a file, and not heard as it was said."""
+        return bool(self._connection.execute(_FROM_FILES, (to_json(list(turn_ids)),)).fetchall())
 
     def origin(self, memory_id: MemoryId) -> ImportOrigin | None:
         """Return where a memory, or the first turn that it rests on, was imported from."""

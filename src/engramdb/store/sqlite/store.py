@@ -41,6 +41,7 @@ from engramdb.store.sqlite.edges import EdgesTable, TraitsTable
 from engramdb.store.sqlite.entities import EntitiesTable
 from engramdb.store.sqlite.erasure import ErasuresTable
 from engramdb.store.sqlite.filters import ScopesTable
+from engramdb.store.sqlite.forgotten import ForgottenTable
 from engramdb.store.sqlite.insight import GapsTable, TreeTable
 from engramdb.store.sqlite.memories import AuditTable, CandidatesTable, HistoryTable, MemoriesTable
 from engramdb.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
@@ -221,6 +222,7 @@ class Tables:
         self.attention = AttentionTable(connection)
         self.imports = ImportsTable(connection)
         self.erasures = ErasuresTable(connection)
+        self.forgotten = ForgottenTable(connection)
         self.parts = PartsTable(connection)
         self.documents = DocumentsTable(connection)
         self.replies = RepliesTable(connection)

@@ -30,6 +30,7 @@ from engramdb.store.sqlite.migrations import m017_summarized_turns
 from engramdb.store.sqlite.migrations import m018_askings
 from engramdb.store.sqlite.migrations import m019_said_at
 from engramdb.store.sqlite.migrations import m020_acts
+from engramdb.store.sqlite.migrations import m021_forgotten
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -60,6 +61,7 @@ MIGRATIONS = (
     m018_askings,
     m019_said_at,
     m020_acts,
+    m021_forgotten,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
