@@ -354,3 +354,33 @@ def test_a_session_that_never_was_is_not_called_short(engram_command: Command) -
     assert (absent.exit_code, short.exit_code) == (3, 0)
     assert "no session 'nope'" in absent.stderr
     assert "too short" in short.stderr
+
+
+def test_what_was_known_in_other_words_is_shown_as_such(engram_command: Command) -> None:
+    """The answer is what stands for it, and says so."""
+    engram_command("remember", "I live in Paris")
+
+    again = engram_command("remember", "I moved to Paris")
+
+    assert "I live in Paris" in again.stdout
+    assert "known already in these words" in again.stdout
+
+
+def test_the_other_wordings_of_a_memory_are_shown_by_evidence(engram_command: Command, home: Path) -> None:
+    """With the messages they were said in; `get` counts them."""
+    home.mkdir(exist_ok=True)
+    with Engram.open(home / "memory.db", background=False) as engram:
+        for words in ("We buy our bread at the corner", "We purchase our bread at the corner"):
+            engram.observe(words, role="user", session="s1")
+        engram.flush()
+        engram.dream(steps=["merge"])
+        (memory,) = engram.list()
+    (other,) = {"We buy our bread at the corner", "We purchase our bread at the corner"} - {memory.content}
+
+    shown = engram_command("evidence", memory.id).stdout
+
+    assert "also said as" in shown
+    assert other in shown
+    assert "said in" in shown
+    assert parsed(engram_command("evidence", memory.id, "--json"))["wordings"][0]["content"] == other
+    assert "in 1 other wording" in engram_command("get", memory.id).stdout

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from mcp import MCPError
 from speaking import say
-from surfaces.mcp_talk import talking, values_of
+from surfaces.mcp_talk import talking, text_of, values_of
 
 from engramdb import Engram, Scope, Settings
 from engramdb.mcp.server import MemoryServer
@@ -566,3 +566,13 @@ def test_a_model_is_told_of_a_better_match_in_the_archive(talk: Talk, engine: En
     assert "Ingeborg" not in str(found["hits"])
     assert "`restore`" in told
     assert "archived" in told
+
+
+def test_an_agent_is_told_what_was_known_in_other_words(talk: Talk) -> None:
+    """The words that stand for it, so that it does not say the same a third time."""
+    talk.call("remember", content="I live in Paris", from_user=True)
+
+    told = text_of(talk.call("remember", content="I moved to Paris", from_user=True))
+
+    assert "known already in these words" in told
+    assert "I live in Paris" in told

@@ -40,11 +40,12 @@ from engramdb.values import (
     Memory,
     SecurityTier,
     Status,
+    Support,
     Undone,
 )
 from engramdb.values.memory import RETURNED
 from engramdb.verbs.errors import FAILED
-from engramdb.verbs.wording import hidden_scope
+from engramdb.verbs.wording import hidden_scope, is_said_otherwise
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
@@ -73,8 +74,10 @@ def look_beside(engram: Engram, memory: Memory) -> list[tuple[EdgeType, Memory]]
     ]
 
 
-def show_stored(memory: Memory, beside: Sequence[tuple[EdgeType, Memory]] = ()) -> None:
-    """Show what became of a statement."""
+def show_stored(
+    memory: Memory, beside: Sequence[tuple[EdgeType, Memory]] = (), *, is_reworded: bool = False
+) -> None:
+    """Show what became of a statement; one `is_reworded` that stands for it in other words."""
     from engramdb.text.pii import is_withheld  # noqa: PLC0415 - loads all that looks for personal data
 
     if memory.reinforcements:
@@ -91,8 +94,13 @@ def show_stored(memory: Memory, beside: Sequence[tuple[EdgeType, Memory]] = ()) 
     for flag in memory.flags:
         if not flag.startswith(RETURNED):
             out(_UNDER + warning(_FLAGS.get(flag, flag)))
-    if memory.reinforcements:
+    if memory.reinforcements and not is_reworded:
         out(_UNDER + dim("known already; it counts for more now"))
+    elif memory.reinforcements:
+        out(
+            _UNDER
+            + dim(f"known already in these words; `engram evidence {short(memory.id)}` shows the others")
+        )
 
 
 def elsewhere(engram: Engram) -> str | None:
@@ -113,7 +121,8 @@ def remember(run: Run) -> None:
         memory = run.call(engram)
         beside = [] if run.shared.json else look_beside(engram, memory)
 
-    run.present(memory, lambda stored: show_stored(stored, beside))
+    is_reworded = is_said_otherwise(memory, run.asked.content)
+    run.present(memory, lambda stored: show_stored(stored, beside, is_reworded=is_reworded))
 
 
 @runs("list")
@@ -313,6 +322,21 @@ def _told_text(text: str) -> str:
         with suppress(ValueError):
             return minute(datetime.fromisoformat(text))
     return text
+
+
+@shows("evidence")
+def show_evidence(found: Support) -> None:
+    """Show the statement, its other wordings, and the messages that it was read from."""
+    out(one_line(readable(found.memory)))
+    for title, lines in (
+        ("also said as", [(one.id, one.stated_at, readable(one)) for one in found.wordings]),
+        ("said in", [(one.id, one.occurred_at, one.content) for one in found.turns]),
+    ):
+        for number, (name, at, text) in enumerate(lines):
+            first = f"{'' if number else title:<12}{short(name)}  {dim(minute(at))}  "
+            out(indented(first, one_line(text), indent=_UNDER))
+    if not found.wordings:
+        talk("Nothing else says the same.")
 
 
 @shows("link")

@@ -25,6 +25,7 @@ import msgspec
 from engramdb.text.dates import readable
 from engramdb.text.identity import FORGOTTEN_WORDS
 from engramdb.text.marks import belief_mark
+from engramdb.text.normalize import counted
 from engramdb.values import DoctorReport, Memory, Voice
 
 if TYPE_CHECKING:
@@ -269,6 +270,7 @@ def show_memory(memory: Memory) -> None:
             "session": memory.provenance.session,
             "source": memory.provenance.source,
             "repeated": times(memory.reinforcements) if memory.reinforcements else None,
+            "also said": _other_words(memory),
             "confirmed": minute(memory.confirmed_at) if memory.confirmed_at else None,
             "recalled": recalls(memory),
             "feedback": feedbacks(memory),
@@ -278,6 +280,13 @@ def show_memory(memory: Memory) -> None:
             **_traits(memory),
         }
     )
+
+
+def _other_words(memory: Memory) -> str | None:
+    """Return in how many other wordings it was said."""
+    count = len(memory.provenance.wordings)
+    said = counted(count, "other wording", "other wordings")
+    return f"in {said}: engram evidence {short(memory.id)}" if count else None
 
 
 def _meant(memory: Memory) -> dict[str, str | None]:

@@ -18,7 +18,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.dream.step import AddLink, Adjust, Derive, Merge, Proposal, Restatus, SideWrite, Supersede
+from engramdb.dream.step import (
+    AddLink,
+    Adjust,
+    Derive,
+    Merge,
+    Proposal,
+    Restatus,
+    SaveProgress,
+    SideWrite,
+    Supersede,
+)
 from engramdb.errors import EdgeNotAllowed, EmbeddingError, SecurityError, StatusNotAllowed
 from engramdb.lifecycle import merging
 from engramdb.lifecycle.drafts import REDUNDANT
@@ -263,6 +273,11 @@ def _note(write: StepWrite, proposal: SideWrite) -> Result:
     return Result(is_changed=proposal.write(write.tx))
 
 
+def _save_progress(write: StepWrite, proposal: SaveProgress) -> Result:
+    proposal.write(write.tx)
+    return Result(is_changed=False)
+
+
 _WAYS: dict[type[Proposal], Callable[[StepWrite, Any], Result]] = {
     Merge: _merge,
     Supersede: _supersede,
@@ -270,6 +285,7 @@ _WAYS: dict[type[Proposal], Callable[[StepWrite, Any], Result]] = {
     Adjust: _adjust,
     AddLink: _link,
     SideWrite: _note,
+    SaveProgress: _save_progress,
 }
 
 

@@ -31,7 +31,13 @@ PAGE_ROWS = 5_000
 
 
 def nearest_in_scope(
-    tx: Transaction, identity: EmbedderIdentity | None, keys: Sequence[int], *, scope: Scope, limit: int
+    tx: Transaction,
+    identity: EmbedderIdentity | None,
+    keys: Sequence[int],
+    *,
+    scope: Scope,
+    limit: int,
+    min_cosine: float = -1.0,
 ) -> dict[int, list[int]]:
     """Return for each of these memories the keys of those of its scope that lie nearest, nearest first."""
     space = None if identity is None else tx.vectors.space(identity)
@@ -50,7 +56,7 @@ def nearest_in_scope(
         if page:
             best_keys, best = _merge_best(best_keys, best, np.array(page, np.int64), rows @ vectors.T, asked)
     return {
-        key: [int(other) for other, near in zip(best_keys[row], best[row], strict=True) if np.isfinite(near)]
+        key: [int(other) for other, near in zip(best_keys[row], best[row], strict=True) if near >= min_cosine]
         for row, key in enumerate(asked)
     }
 

@@ -184,9 +184,7 @@ class CrystalsStep:
 
 def _actions_in_stories(crystals: Sequence[EarlierDerivation]) -> set[MemoryId]:
     """Return the actions that a story describes; a withdrawn story describes none."""
-    left = [
-        one for one in crystals if not one.was_withdrawn and not (one.is_replaceable and one.has_lost_source)
-    ]
+    left = [one for one in crystals if not one.was_withdrawn and not (one.is_replaceable and one.is_shaken)]
     return {source for one in left for source in one.sources}
 
 

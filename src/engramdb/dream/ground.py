@@ -8,7 +8,7 @@ person took away is never stated again, and what lost a source is taken back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,6 +36,8 @@ class EarlierDerivation(Struct, frozen=True):
     sources: frozenset[MemoryId]
     has_lost_source: bool
     """Whether a source of it no longer holds."""
+    repeats_itself: bool
+    """Whether two of its sources have become one since: it says twice what is one statement."""
     is_refused: bool
     """Whether a person or agent, not a rule, took it away."""
 
@@ -43,6 +45,11 @@ class EarlierDerivation(Struct, frozen=True):
     def is_active(self) -> bool:
         """Whether it is active."""
         return self.memory.status is Status.ACTIVE
+
+    @property
+    def is_shaken(self) -> bool:
+        """Whether it no longer says what its sources say."""
+        return self.has_lost_source or self.repeats_itself
 
     @property
     def was_withdrawn(self) -> bool:
@@ -106,10 +113,31 @@ def earlier_derivations(dreaming: Dreaming, maker: str, scope: Scope) -> list[Ea
                 made.memory,
                 frozenset(made.sources),
                 has_lost_source=any(status in _UNDONE for status in made.sources.values()),
+                repeats_itself=_has_merged_pair(tx, made.sources, scope),
                 is_refused=_is_refused(tx, made.memory),
             )
             for made in tx.dream_reads.derived_by(maker, scope=scope)
         ]
+
+
+def _has_merged_pair(tx: Transaction, sources: Mapping[MemoryId, Status], scope: Scope) -> bool:
+    """Return whether two of these memories stand for one statement now."""
+    if Status.MERGED not in sources.values():
+        return False
+    heads = [_head(tx, one, scope) if status is Status.MERGED else one for one, status in sources.items()]
+    return len(set(heads)) < len(heads)
+
+
+def _head(tx: Transaction, memory_id: MemoryId, scope: Scope) -> MemoryId:
+    """Return the memory that stands for one that was merged, maybe more than once."""
+    seen: set[MemoryId] = set()
+    while memory_id not in seen:
+        seen.add(memory_id)
+        found = tx.memories.get(memory_id, scope=scope)
+        if found is None or found.status is not Status.MERGED or found.superseded_by is None:
+            break
+        memory_id = found.superseded_by
+    return memory_id
 
 
 def find_stored(dreaming: Dreaming, new: Derive) -> Memory | None:
@@ -140,14 +168,15 @@ def propose_if_changed(proposal: Derive, known: EarlierDerivation | None) -> Der
 def propose_withdrawals(
     known: Iterable[EarlierDerivation], *, except_ids: Iterable[MemoryId] = ()
 ) -> Iterator[Restatus]:
-    """Yield the withdrawal of what has lost a source, except those in `except_ids`."""
+    """Yield the withdrawal of what has lost a source or repeats itself, except those in `except_ids`."""
     excepted = set(except_ids)
     for one in known:
-        if one.is_replaceable and one.has_lost_source and one.memory.id not in excepted:
+        if one.is_replaceable and one.is_shaken and one.memory.id not in excepted:
+            lost, repeated = "something that it was made of no longer holds", "what it lists has become one"
             yield Restatus(
                 memory=one.memory,
                 status=Status.INVALIDATED,
-                reason="something that it was made of no longer holds",
+                reason=lost if one.has_lost_source else repeated,
             )
 
 

@@ -1,11 +1,10 @@
-"""The step `merge`: statements that say the same become one."""
+"""The step `merge`: statements that say the same become one, here as far as their words tell."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from datetime import timedelta
 
 from msgspec import Struct
 
@@ -20,8 +19,10 @@ from engramdb.dream.neighbors import (
     is_supported_by,
 )
 from engramdb.dream.step import Dreaming, Merge, Proposal
+from engramdb.dream.support import propose_support
+from engramdb.lifecycle.merging import is_other_event
 from engramdb.lifecycle.pair_rules import exclude_each_other
-from engramdb.values import Kind, Memory, MemoryId
+from engramdb.values import Memory, MemoryId
 
 # Clusters of statements around the one that they have in common.
 #
@@ -142,9 +143,6 @@ def similar_stars(
 MERGED_PER_WRITE = 8
 """Memories that one proposal merges: what is written together must not hold up others."""
 
-SAME_EVENT_WINDOW = timedelta(hours=12)
-"""Told of moments further apart, the same words describe two events."""
-
 
 class MergeStep(Struct, frozen=True):
     """Lets one statement stand for others that say the same."""
@@ -152,7 +150,7 @@ class MergeStep(Struct, frozen=True):
     name: str = "merge"
 
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
-        """Yield a merge for every statement that others only repeat, until there is none left."""
+        """Yield a merge for every statement that others only repeat, by their words, then by a judge."""
         before: list[Merge] = []
         for merge in _merge_round(dreaming):
             before.append(merge)
@@ -161,6 +159,7 @@ class MergeStep(Struct, frozen=True):
         while (found := list(_merge_round(dreaming))) and found != before:
             yield from found
             before = found
+        yield from propose_support(dreaming)
 
 
 def _merge_round(dreaming: Dreaming) -> Iterator[Merge]:
@@ -219,9 +218,9 @@ def _split_merge(kept: Memory, losers: Sequence[Memory]) -> Iterator[Merge]:
 
 
 def may_merge(kept: Memory, lost: Memory) -> bool:
-    """Return whether one may stand for the other: not for a pinned one, its own ground, or another event."""
-    is_ground = kept.id in lost.provenance.episodes or lost.id in kept.provenance.episodes
+    """Return whether one may stand for the other by words alone: of one sort, kind and day, no ground."""
+    is_ground = kept.is_derived and lost.id in kept.provenance.episodes
+    is_ground = is_ground or (lost.is_derived and kept.id in lost.provenance.episodes)
     is_same_sort = kept.type is lost.type and kept.kind is lost.kind
-    is_one_event = kept.kind is Kind.NOTE or abs(kept.when - lost.when) < SAME_EVENT_WINDOW
-    is_one_event = is_one_event and kept.days_meant == lost.days_meant
-    return not lost.pinned and not is_ground and is_same_sort and is_one_event
+    is_same_time = kept.days_meant == lost.days_meant and not is_other_event(kept, lost)
+    return not lost.pinned and not is_ground and is_same_sort and is_same_time

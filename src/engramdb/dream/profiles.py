@@ -283,7 +283,7 @@ def _profiles_to_write(
     with dreaming.store.read() as tx:
         mentions = tx.dream_reads.mentions(scope=scope)
         ids = tx.dream_reads.entity_ids(np.unique(mentions.entities).tolist())
-    shaken = {name for name, one in known.items() if one.has_lost_source}
+    shaken = {name for name, one in known.items() if one.is_shaken}
     for key, told in _entities_to_update(
         mentions, dreaming, shaken={key for key, one in ids.items() if one in shaken}
     ):

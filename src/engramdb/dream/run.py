@@ -26,7 +26,7 @@ from engramdb.dream.profiles import ProfilesStep
 from engramdb.dream.prune import PruneStep
 from engramdb.dream.replay import ReplayStep
 from engramdb.dream.semantic import SemanticStep
-from engramdb.dream.step import Dreaming, DreamStep, Skipped
+from engramdb.dream.step import Dreaming, DreamStep, SaveProgress, Skipped
 from engramdb.dream.synthesis import SynthesisStep
 from engramdb.dream.tree import TreeStep
 from engramdb.errors import EngramError, InvalidQuery, StorageError
@@ -279,7 +279,8 @@ def _dry_run(runner: DreamRunner) -> DreamReport:
 
 def _log_failures(step: DreamStep, dreaming: Dreaming, tally: _StepTally) -> Iterator[None]:
     for proposal in step.propose(dreaming):
-        tally.note(Applied(describe_proposal(proposal, step=step.name)))
+        if not isinstance(proposal, SaveProgress):
+            tally.note(Applied(describe_proposal(proposal, step=step.name)))
         yield
 
 

@@ -111,6 +111,8 @@ def dreaming_of(parts: DreamParts) -> Dreaming:
         since=None,
         likeness=parts.pipeline.likeness,
         identity=_embedder_identity(parts),
+        similarity_floor=parts.embedder.similarity_floor,
+        judge=parts.pipeline.judge,
         chat=parts.chat,
         calls=parts.calls,
         roots=_folders(parts.settings.dream_roots),

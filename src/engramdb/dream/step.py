@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from msgspec import Struct, field
 
+from engramdb.lifecycle.neighbors import JudgesPairs
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.policy import Policy
 from engramdb.store.contract import Store, Transaction
@@ -108,6 +109,13 @@ class AddLink(Proposal, frozen=True, kw_only=True):
     weight: float = 1.0
 
 
+class SaveProgress(Proposal, frozen=True, kw_only=True):
+    """Note how far a step has come; no change that a report would tell of."""
+
+    write: Callable[[Transaction], None]
+    reason: str = ""
+
+
 class SideWrite(Proposal, frozen=True, kw_only=True):
     """Write something that is not a memory: a question, a node of the tree, a profile; by a function."""
 
@@ -151,6 +159,10 @@ class Dreaming(Struct, frozen=True, kw_only=True):
     likeness: StatementSimilarity
     identity: EmbedderIdentity | None = None
     """Whose vectors the store holds now; None while the embedder cannot say."""
+    similarity_floor: float = 0.0
+    """The cosine that unrelated statements have in that embedder."""
+    judge: JudgesPairs | None = None
+    """What says whether two statements are the same, where there is more than rules."""
     chat: ChatModel | None = None
     calls: CallLog | None = None
     roots: tuple[Path, ...] = ()

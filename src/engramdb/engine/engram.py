@@ -82,6 +82,7 @@ from engramdb.values import (
     Status,
     StatusReport,
     Summary,
+    Support,
     Timeline,
     Turn,
     TurnId,
@@ -1046,6 +1047,15 @@ class Engram:
     def history(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[HistoryEvent]:
         """Return everything that happened to a memory, oldest first."""
         return self._parts.lifecycle.history(self._resolve(memory_id, scope), scope=self._in(scope))
+
+    def evidence(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Support:
+        """
+        Return what a memory rests on: the other wordings that it stands for, and the turns they were said in.
+
+        What says the same becomes evidence of one statement and is not recalled by itself; `unmerge` takes
+        it apart again.
+        """
+        return self._parts.lifecycle.evidence(self._resolve(memory_id, scope), scope=self._in(scope))
 
     @renamed_argument("if_still", "expected_version")
     def link(

@@ -8,7 +8,7 @@ that undoing takes exactly that away again, also after further evidence has come
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,12 +19,25 @@ from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.valid_time import restated, said_again
 from engramdb.policy import DreamPolicy
 from engramdb.store.contract import MergeRecord, Transaction
-from engramdb.values import Action, EdgeType, Kind, Layer, Memory, MemoryId, SecurityTier, Status
+from engramdb.text.specifics import covers_specifics
+from engramdb.values import (
+    Action,
+    EdgeType,
+    Kind,
+    Layer,
+    Memory,
+    MemoryId,
+    Provenance,
+    SecurityTier,
+    Status,
+)
 from engramdb.values.memory import DOCUMENT_EXTRACTOR
 
 REINFORCE_BY = 0.1
 """What being said again in other words adds to confidence, once for each merge."""
-_EVIDENCE = ("turns", "episodes")
+SAME_EVENT_WINDOW = timedelta(hours=12)
+"""Told of moments further apart, the same words describe two events."""
+_EVIDENCE = ("turns", "episodes", "wordings")
 _MEASURES = ("confidence", "importance")
 _TIMES = frozenset({"said_at", "confirmed_at", "valid_from", "valid_to"})
 
@@ -47,7 +60,7 @@ def merge(
         kept = _with_evidence_of(writer.tx, before, loser, boost=REINFORCE_BY if number == 1 else 0.0)
         if said + number >= policy.pattern_least:
             kept = _as_knowledge(kept)
-        given = _given(before, kept, loser) | {"edges": _take_over_disputes(writer, kept, loser)}
+        given = _given(before, kept) | {"edges": _take_over_disputes(writer, kept, loser)}
         gone = loser.evolve(status=Status.MERGED, superseded_by=keeper.id, updated_at=writer.now)
         writer.write(loser, gone, action=Action.MERGE, reason=reason)
         writer.tx.dreams.add_merge(MergeRecord(keeper=keeper.id, loser=loser.id, at=writer.now, given=given))
@@ -59,13 +72,37 @@ def merge(
 
 
 def may_absorb(tx: Transaction, keeper: Memory, loser: Memory) -> bool:
-    """Return whether a newcomer may become evidence of a known memory: it must not outlive or outrank it."""
+    """Return whether a newcomer may become evidence of a known memory that says the same."""
+    if not may_stand_for(keeper, loser):
+        return False
+    return frozenset((keeper.id, loser.id)) not in tx.dreams.split_pairs([keeper.id])
+
+
+def may_stand_for(keeper: Memory, loser: Memory) -> bool:
+    """
+    Return whether one memory may stand for another that says the same.
+
+    The other one must not be pinned, outlive or outrank it, name anything that it does not, or tell of what
+    happened another time.
+    """
     is_outranked = keeper.provenance.source.trust < loser.provenance.source.trust
     leaves_first = keeper.forget_after is not None and keeper.forget_after != loser.forget_after
     is_document = keeper.extractor == DOCUMENT_EXTRACTOR != loser.extractor
-    if loser.pinned or is_outranked or leaves_first or is_document:
+    if loser.pinned or is_outranked or leaves_first or is_document or is_other_event(keeper, loser):
         return False
-    return frozenset((keeper.id, loser.id)) not in tx.dreams.split_pairs([keeper.id])
+    return covers_specifics(keeper.told, loser.told)
+
+
+def is_other_event(one: Memory, other: Memory) -> bool:
+    """Return whether both tell of something that happened, at different times as far as one can tell."""
+    if one.kind is not Kind.EPISODE or other.kind is not Kind.EPISODE:
+        return False
+    is_same_day = any(
+        mine.start < theirs.end and theirs.start < mine.end
+        for mine in one.moments
+        for theirs in other.moments
+    )
+    return not is_same_day and abs(one.when - other.when) >= SAME_EVENT_WINDOW
 
 
 def _as_knowledge(memory: Memory) -> Memory:
@@ -124,11 +161,8 @@ def joined(*some: Iterable[str]) -> tuple[str, ...]:
 
 
 def _with_evidence_of(tx: Transaction, keeper: Memory, loser: Memory, *, boost: float) -> Memory:
-    mine, theirs = keeper.provenance, loser.provenance
     return keeper.evolve(
-        provenance=replace(
-            mine, turns=joined(mine.turns, theirs.turns), episodes=joined(mine.episodes, theirs.episodes)
-        ),
+        provenance=_joined_provenance(keeper, loser),
         reinforcements=keeper.reinforcements + 1 + loser.reinforcements,
         confidence=min(1.0, max(keeper.confidence, loser.confidence) + boost),
         importance=max(keeper.importance, loser.importance),
@@ -138,20 +172,33 @@ def _with_evidence_of(tx: Transaction, keeper: Memory, loser: Memory, *, boost: 
     )
 
 
-def _given(before: Memory, after: Memory, loser: Memory) -> dict[str, Any]:
+def _joined_provenance(keeper: Memory, loser: Memory) -> Provenance:
+    """Return what both rest on, and the loser and all that it stood for as wordings; no memory is its own."""
+    mine, theirs = keeper.provenance, loser.provenance
+    found = {
+        "turns": joined(mine.turns, theirs.turns),
+        "episodes": joined(mine.episodes, theirs.episodes),
+        "wordings": joined(mine.wordings, (loser.id,), theirs.wordings),
+    }
+    return replace(
+        mine, **{name: tuple(one for one in some if one != keeper.id) for name, some in found.items()}
+    )
+
+
+def _given(before: Memory, after: Memory) -> dict[str, Any]:
     """Return what the keeper took over from one memory: the pieces, and the numbers before and after."""
     pieces = {
-        name: [one for one in getattr(loser.provenance, name) if one not in getattr(before.provenance, name)]
+        name: [one for one in getattr(after.provenance, name) if one not in getattr(before.provenance, name)]
         for name in _EVIDENCE
     }
-    measures = {name: (getattr(before, name), getattr(after, name)) for name in _MEASURES}
+    changed = {
+        name: (getattr(before, name), getattr(after, name))
+        for name in (*_MEASURES, *sorted(_TIMES), "security", "layer")
+    }
     return {
         **pieces,
-        **measures,
+        **changed,
         "reinforcements": after.reinforcements - before.reinforcements,
-        **{name: (getattr(before, name), getattr(after, name)) for name in _TIMES},
-        "security": (before.security, after.security),
-        "layer": (before.layer, after.layer),
         "flags": [flag for flag in after.flags if flag not in before.flags],
     }
 
@@ -159,12 +206,12 @@ def _given(before: Memory, after: Memory, loser: Memory) -> dict[str, Any]:
 def _without(keeper: Memory, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keeper's fields without what it was given; what came in since stays."""
     made = keeper.provenance
+    left = {
+        name: tuple(one for one in getattr(made, name) if one not in given.get(name, ()))
+        for name in _EVIDENCE
+    }
     changes: dict[str, Any] = {
-        "provenance": replace(
-            made,
-            turns=tuple(one for one in made.turns if one not in given["turns"]),
-            episodes=tuple(one for one in made.episodes if one not in given["episodes"]),
-        ),
+        "provenance": replace(made, **left),
         "reinforcements": max(0, keeper.reinforcements - given["reinforcements"]),
         "flags": tuple(flag for flag in keeper.flags if flag not in given["flags"]),
     }

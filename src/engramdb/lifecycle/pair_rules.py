@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Protocol
 
 from engramdb.erasable_cache import cached
-from engramdb.text.changes import WordSort, difference, tells_change, tells_end, word_sorts
+from engramdb.text.changes import WordSort, claim_marks, difference, tells_change, word_sorts
 from engramdb.text.grammar import is_exclusive, opens_with_pronoun
 from engramdb.text.normalize import lazy, normalize_text
+from engramdb.text.polarity import deny_each_other
 from engramdb.text.relations import read_statement
 from engramdb.text.sentences import sentences
 from engramdb.text.specifics import swap_specifics
@@ -149,13 +150,13 @@ def same_relation(new: Memory, old: Memory) -> bool:
     if new.predicate != old.predicate or not new.object or not old.object:
         return False
     same_subject = _plain(new.subject or "") == _plain(old.subject or "")
-    same_object = _plain(new.object) == _plain(old.object) and not _is_over(new, old)
+    same_object = _plain(new.object) == _plain(old.object) and not _claim_otherwise(new, old)
     return same_subject and same_object and _days_in(new, new.object) == _days_in(old, old.object)
 
 
-def _is_over(new: Memory, old: Memory) -> bool:
-    """Return whether one of two statements tells of what was and no longer is, and the other does not."""
-    return tells_end(new.told) != tells_end(old.told)
+def _claim_otherwise(new: Memory, old: Memory) -> bool:
+    """Return whether one of two statements tells of what was, is at times, or is planned, the other not."""
+    return claim_marks(new.told) != claim_marks(old.told)
 
 
 def _days_in(memory: Memory, words: str) -> list[datetime]:
@@ -178,7 +179,7 @@ def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bo
     must mean the same as those that only the old one has.
     """
     mine, theirs = new.told, old.told
-    if new.is_negated != old.is_negated or new.days_meant != old.days_meant or _is_over(new, old):
+    if new.is_negated != old.is_negated or new.days_meant != old.days_meant or _claim_otherwise(new, old):
         return False
     if _numbers(mine) != _numbers(theirs):
         return False
@@ -191,13 +192,13 @@ def may_be_same(new: Memory, old: Memory) -> bool:
     """
     Return whether a judge may be believed that both are the same.
 
-    Only of short ones that deny alike, mean no other days, and of which not each names what the other does
-    not.
+    Only of short ones that deny nothing of each other, mean no other days, and of which not each names what
+    the other does not.
     """
     mine, theirs = new.told, old.told
     if not (_is_one_short_sentence(mine) and _is_one_short_sentence(theirs)):
         return False
-    if new.is_negated != old.is_negated or _is_over(new, old) or is_reversed(mine, theirs):
+    if deny_each_other(mine, theirs) or _claim_otherwise(new, old) or is_reversed(mine, theirs):
         return False
     return not _mean_other_days(new, old) and not swap_specifics(mine, theirs)
 
@@ -311,7 +312,8 @@ def _same_frame(new: Memory, old: Memory) -> str | None:
     words = [set(query_terms(one.told)) for one in (new, old)]
     if min(len(each) for each in words) < _LEAST_WORDS:
         return None
-    return "denied" if _overlap(new.told, old.told) >= _SAME_FRAME else None
+    is_denied = _overlap(new.told, old.told) >= _SAME_FRAME and deny_each_other(new.told, old.told)
+    return "denied" if is_denied else None
 
 
 def may_share_subject(new: Memory, old: Memory) -> bool:

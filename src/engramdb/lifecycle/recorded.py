@@ -39,7 +39,7 @@ _CHOICES = (
 )
 RECORDED = (*_CHOICES, *MEASURES, *COUNTS)
 """The fields of a memory that the history notes; flags, evidence and the source are noted beside them."""
-EVIDENCE = ("turns", "episodes")
+EVIDENCE = ("turns", "episodes", "wordings")
 GAINED, LOST = "_gained", "_lost"
 """Endings under which it is noted which pieces of evidence came, and which went from where."""
 FLAGS, SOURCE = "flags", "source"

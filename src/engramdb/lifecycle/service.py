@@ -28,6 +28,7 @@ from engramdb.lifecycle.change import (
     unlink_memories,
 )
 from engramdb.lifecycle.erase import ErasureRequest, erase_memory, erase_user
+from engramdb.lifecycle.merging import joined
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.unlearn import unlearn_turn
 from engramdb.models.embedder import Embedder
@@ -53,6 +54,7 @@ from engramdb.values import (
     Scope,
     Source,
     Status,
+    Support,
     Turn,
     Undone,
     UnlearnedTurn,
@@ -267,6 +269,20 @@ class LifecycleService:
         with self._parts.store.read() as tx:
             find(tx, memory_id, scope)
             return tx.history.of(memory_id)
+
+    def evidence(self, memory_id: MemoryId, *, scope: Scope) -> Support:
+        """Return what a memory rests on: the wordings that it stands for, and the turns they were said in."""
+        with self._parts.store.read() as tx:
+            memory = find(tx, memory_id, scope)
+            found = [tx.memories.get(one, scope=scope) for one in memory.provenance.wordings]
+            wordings = [one for one in found if one is not None and one.status is Status.MERGED]
+            said = joined(memory.provenance.turns, *(one.provenance.turns for one in wordings))
+            turns = [turn for one in said if (turn := tx.turns.get(one, scope=scope)) is not None]
+        return Support(
+            memory=memory,
+            wordings=tuple(sorted(wordings, key=lambda one: one.stated_at)),
+            turns=tuple(sorted(turns, key=lambda one: one.occurred_at)),
+        )
 
     # --- links ----------------------------------------------------------------------------------------------
 

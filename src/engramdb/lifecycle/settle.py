@@ -149,14 +149,19 @@ def _repeated(
     policy: CapturePolicy,
     likeness: ComparesStatements,
 ) -> Settlement | None:
-    """Return which known memory says the same, where one does."""
+    """
+    Return which known memory says the same, where that is certain.
+
+    What a small network alone holds to be the same is left for the dream, where all wordings bear witness.
+    """
     settles = policy.conflict_above < 1
     may_repeat = settles and is_single(new)
     for one, known in nearest:
         is_same = may_repeat and same_relation(new, known)
         if is_same and not says_more(new.told, one.memory.told):
             return Settlement(Verdict.REINFORCE, one.memory, f"the same {one.memory.predicate}")
-        if settles and one.judgment is not None and one.judgment.is_same and may_be_same(new, known):
+        is_judged = one.judgment is not None and one.judgment.is_same and one.judgment.is_certain
+        if settles and one.judgment is not None and is_judged and may_be_same(new, known):
             return Settlement(Verdict.REPEAT, one.memory, f"the same, says {one.judgment.by}")
         is_near = one.similarity > policy.same_above and may_share_subject(new, one.memory)
         if is_near and same_specifics(new, known, likeness):

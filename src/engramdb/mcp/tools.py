@@ -56,7 +56,7 @@ from engramdb.values.recall import TimelineEntry
 from engramdb.verbs.memories import Unlinked
 from engramdb.verbs.table import in_order
 from engramdb.verbs.verb import Verb, flat_fields
-from engramdb.verbs.wording import answered_in_words, is_far_off, reflection_lines
+from engramdb.verbs.wording import answered_in_words, is_far_off, is_said_otherwise, reflection_lines
 
 # --- memories -----------------------------------------------------------------------------------------------
 
@@ -66,10 +66,12 @@ def _source(given: dict[str, Any]) -> Verb:
     return verb("remember")
 
 
-def _remembered(_request: Any, memory: Memory) -> ToolAnswer:
+def _remembered(request: Any, memory: Memory) -> ToolAnswer:
     happened = "Remembered:"
     if memory.forgotten_before:
         happened = f"Remembered; the person had asked to forget this on {memory.forgotten_before}:"
+    elif memory.reinforcements and is_said_otherwise(memory, request.content):
+        happened = "It was known already in these words, which count for more now:"
     elif memory.reinforcements:
         happened = "It was known already and counts for more now:"
     elif memory.supersedes:

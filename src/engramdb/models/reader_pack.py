@@ -305,6 +305,7 @@ class PackReader:
             same=same,
             is_conflict=conflict >= fitted.thresholds["conflict"],
             is_same=same >= fitted.thresholds["same"],
+            is_mutual=True,
             is_doubt=likely >= fitted.thresholds.get("doubt", DOUBT_FROM),
             is_harmless=conflict < HARMLESS_BELOW,
         )

@@ -68,9 +68,10 @@ def tells_change(text: str) -> bool:
 
 
 @cached(512)
-def tells_end(text: str) -> bool:
-    """Return whether the words tell of what was and no longer is."""
-    return has_cue("ended", text.casefold())
+def claim_marks(text: str) -> frozenset[str]:
+    """Return what the words make of a claim: over, true of some or at times only, or a plan."""
+    words = text.casefold()
+    return frozenset(mark for mark in ("ended", "partial", "planned") if has_cue(mark, words))
 
 
 def difference(old: str, new: str) -> Difference:

@@ -94,7 +94,7 @@ from engramdb.values.report import (
 )
 from engramdb.values.scope import GLOBAL, Scope
 from engramdb.values.memory import Actor, ActorKind, BELIEVED, Status, check_move
-from engramdb.values.turn import Box, TaskOutcome, Role, Turn
+from engramdb.values.turn import Box, TaskOutcome, Role, Support, Turn
 from engramdb.values.window import (
     Brief,
     ChatMessage,
@@ -224,6 +224,7 @@ __all__ = [
     "StepReport",
     "Sufficiency",
     "Summary",
+    "Support",
     "TaskOutcome",
     "Tier",
     "Timeline",

@@ -283,6 +283,8 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """The turns that it was read from."""
     episodes: tuple[MemoryId, ...] = ()
     """The memories that it was concluded from."""
+    wordings: tuple[MemoryId, ...] = ()
+    """The memories that say the same in other words: merged into it, it stands for them."""
 
 
 class Moment(Struct, frozen=True, kw_only=True):

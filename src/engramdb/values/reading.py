@@ -85,8 +85,10 @@ class PairJudgment(Struct, frozen=True, kw_only=True):
     """Whether it may be acted on as a conflict: above the judge's threshold for its stated precision."""
     is_same: bool
     """Whether it may be acted on as a repetition."""
+    is_mutual: bool = False
+    """Whether it was asked both ways, and the less certain answer counts."""
     is_certain: bool = False
-    """Whether a conflict needs no second witness: the word of a chat model, not of a small network."""
+    """Whether it needs no second witness: the word of a chat model, not of a small network."""
     is_doubt: bool = False
     """Whether a conflict is likely enough to ask about it."""
     is_harmless: bool = False
@@ -103,7 +105,7 @@ class PairJudgment(Struct, frozen=True, kw_only=True):
             same=float(is_same),
             is_conflict=is_conflict,
             is_same=is_same,
-            is_certain=is_conflict,
+            is_certain=is_conflict or is_same,
             is_doubt=is_conflict,
             is_harmless=is_harmless,
         )

@@ -1,4 +1,4 @@
-"""Turn: one message as it was said; Box: memories stored under one topic in a row."""
+"""Turn: one message as it was said; Box: memories of one topic in a row; Support: what a memory rests on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from engramdb.values.memory import TurnId
+from engramdb.values.memory import Memory, TurnId
 from engramdb.values.scope import GLOBAL, Scope
 
 # Turn: one message as it was said.
@@ -70,3 +70,17 @@ class Box(Struct, frozen=True, kw_only=True):
     memories: int
     scope: Scope = GLOBAL
     sealed_at: datetime | None = None
+
+
+# Support: what a memory rests on, word for word.
+
+
+class Support(Struct, frozen=True, kw_only=True):
+    """A memory, the other wordings that it stands for, and the turns in which it was said."""
+
+    memory: Memory
+    """The statement that stands for all wordings."""
+    wordings: tuple[Memory, ...] = ()
+    """What says the same in other words and was merged into it, oldest first; `unmerge` brings it back."""
+    turns: tuple[Turn, ...] = ()
+    """The messages that it and its wordings were read from, oldest first."""

@@ -1,4 +1,4 @@
-"""Verbs of memories: remember, list, get, correct, forget, erase, links, status, layers."""
+"""Verbs of memories: remember, list, get, evidence, correct, forget, erase, links, status, layers."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from engramdb.values import (
     Provenance,
     Source,
     Status,
+    Support,
     Undone,
 )
 from engramdb.verbs.fields import (
@@ -194,6 +195,19 @@ class GetRequest(OneMemory, frozen=True, kw_only=True):
 )
 class HistoryRequest(OneMemory, frozen=True, kw_only=True):
     """Show everything that happened to a memory, oldest first."""
+
+
+@verb(
+    "evidence",
+    gives=Support,
+    writes=False,
+    idempotent=True,
+    http=Route(method="GET", path="/v1/memories/{id}/evidence", tag="memories", has_etag=True),
+    cli=Command(words="evidence", section=CHANGE, examples=("evidence 3f2a9c1b",)),
+    example={"id": EXAMPLE_ID},
+)
+class EvidenceRequest(OneMemory, frozen=True, kw_only=True):
+    """Show the other wordings that a memory stands for, and the turns they were said in."""
 
 
 @verb(

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from engramdb.policy import aging
 from engramdb.text.dates import long_date, readable
+from engramdb.text.normalize import normalize_text
 from engramdb.values import (
     Answered,
     AnswerOutcome,
@@ -122,6 +123,12 @@ def hidden_scope(names: Iterable[str], scope: Scope) -> str | None:
     """Return the first of the scopes in words that this scope does not see, if there is one."""
     seen = {str(one) for one in scope.visible()}
     return next((name for name in names if name not in seen), None)
+
+
+def is_said_otherwise(memory: Memory, content: str) -> bool:
+    """Return whether a memory stands for a statement in other words: merged into it, or known before."""
+    said, known = normalize_text(content), normalize_text(memory.content)
+    return known not in said and said not in known and said != normalize_text(memory.verbatim or "")
 
 
 FITS_FROM: Final = 0.4

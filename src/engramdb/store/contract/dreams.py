@@ -154,6 +154,14 @@ class Dreams(Protocol):
         """Return the memories of exactly this scope that once said this and are not active any more."""
         ...
 
+    def uncompared(self, judge: str, *, limit: int) -> Sequence[tuple[int, Scope]]:
+        """Return the keys and scopes of what a judge has not compared with what is near it, newest first."""
+        ...
+
+    def mark_compared(self, keys: Sequence[int], judge: str) -> None:
+        """Note that a judge has compared these memories with what was near them."""
+        ...
+
     def add_merge(self, merged: MergeRecord) -> None:
         """Note that a memory was merged into another, and what that one was given."""
         ...

@@ -52,6 +52,14 @@ _OUTLINES = (
     "importance, access_count, pinned, change > ? FROM memories "
     "WHERE scope = ? AND status = 'active' AND instr(flags, '\"injection\"') = 0 ORDER BY key"
 )
+_UNCOMPARED = (
+    "SELECT m.key, s.project, s.squad, s.agent, s.channel, s.user FROM memories m "
+    "JOIN scopes s ON s.id = m.scope LEFT JOIN comparisons c ON c.memory = m.key "
+    "WHERE m.status IN ('active', 'challenged') AND m.voice = 'own' AND m.force IN ('asserted', 'rule') "
+    "AND c.judge IS NOT ? AND instr(m.flags, '\"injection\"') = 0 "
+    "AND substr(coalesce(m.extractor, ''), 1, 6) <> 'dream.' "
+    "AND substr(coalesce(m.extractor, ''), 1, 8) <> 'session-' ORDER BY m.key DESC LIMIT ?"
+)
 _CONTRADICTIONS = (
     "SELECT e.source, e.target FROM edges e JOIN memories a ON a.key = e.source "
     "JOIN memories b ON b.key = e.target WHERE e.type = 'contradicts' "
@@ -198,6 +206,19 @@ class DreamsTable:
         )
         rows: list[Any] = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchall()
         return [from_row(row) for row in rows]
+
+    # --- what a judge has compared --------------------------------------------------------------------------
+
+    def uncompared(self, judge: str, *, limit: int) -> Sequence[tuple[int, Scope]]:
+        """Return the keys and scopes of what a judge has not compared with what is near it, newest first."""
+        rows: list[Any] = self._connection.execute(_UNCOMPARED, (judge, limit)).fetchall()
+        with corrupt_on_error("scopes"):
+            return [(row[0], scope_from(row[1:])) for row in rows]
+
+    def mark_compared(self, keys: Sequence[int], judge: str) -> None:
+        """Note that a judge has compared these memories with what was near them."""
+        sql = "INSERT OR REPLACE INTO comparisons (memory, judge) SELECT key, ? FROM memories WHERE key = ?"
+        self._connection.executemany(sql, [(judge, key) for key in keys])
 
     # --- merges ---------------------------------------------------------------------------------------------
 

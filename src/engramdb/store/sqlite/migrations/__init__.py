@@ -31,6 +31,7 @@ from engramdb.store.sqlite.migrations import m018_askings
 from engramdb.store.sqlite.migrations import m019_said_at
 from engramdb.store.sqlite.migrations import m020_acts
 from engramdb.store.sqlite.migrations import m021_forgotten
+from engramdb.store.sqlite.migrations import m022_wordings
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -62,6 +63,7 @@ MIGRATIONS = (
     m019_said_at,
     m020_acts,
     m021_forgotten,
+    m022_wordings,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
