@@ -271,6 +271,19 @@ def test_undoing_the_forgetting_lets_it_come_back_and_undoing_that_does_not(stor
         store.agent.remember(OTHER_WORDS, source=Source.ASSISTANT, scope=ANN)
 
 
+def test_undoing_the_forgetting_of_something_archived_lets_its_words_back(store: SharedStore) -> None:
+    """It did not count before and does not afterwards, but nobody wishes any more that it stays unsaid."""
+    memory = store.person.remember(FACT, scope=ANN)
+    store.person.set_status(memory.id, Status.ARCHIVED, reason="not needed", scope=ANN)
+    store.person.forget(memory.id, scope=ANN)
+
+    store.person.undo(scope=ANN)
+    store.agent.remember(OTHER_WORDS, source=Source.ASSISTANT, scope=ANN)
+
+    assert store.person.get(memory.id, scope=ANN).status is Status.ARCHIVED
+    assert known(store.person) == [OTHER_WORDS]
+
+
 def test_what_the_person_brought_back_and_took_back_again_stays_away(store: SharedStore) -> None:
     """Undoing the statement undoes what it had allowed."""
     forget(store)

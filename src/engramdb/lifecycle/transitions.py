@@ -401,7 +401,8 @@ class MemoryWriter(Struct, frozen=True):
             self.tx.terms.put(key, index_terms(new))
         self._note(old, new, action, reason, noted)
         if new.status is not old.status:
-            if old.status.is_terminal and not new.status.is_terminal:
+            is_unforgotten = action is Action.UNDO and old.status is Status.FORGOTTEN
+            if is_unforgotten or (old.status.is_terminal and not new.status.is_terminal):
                 self._let_back(new)
             elif action is Action.UNDO and (new.status is Status.FORGOTTEN or new.forgotten_before):
                 self._keep_away(new)  # that it had come back was undone
