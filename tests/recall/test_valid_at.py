@@ -14,10 +14,10 @@ from engramdb.testing import ManualClock
 from engramdb.values.recall import KnowledgeChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    Tell = Callable[[Engram, str, datetime], None]
+    from engramdb import Memory
 
 TOLD = [
     (datetime(2023, 9, 4, 12, tzinfo=UTC), "We live in Almada"),
@@ -193,3 +193,21 @@ def test_what_was_over_when_it_was_told_replaces_nothing(engram: Engram, clock: 
     assert "I live in Lisbon" in [one.content for one in engram.list()]
     assert then("2019-06-01") == ["I lived in Paris in 2019"]
     assert then("2023-09-10") == ["I live in Lisbon"]
+
+
+def test_a_list_knows_both_clocks(lived: Engram) -> None:
+    """What was believed on a day, as it was then, and what was true on it; page by page, too."""
+
+    def contents(memories: Sequence[Memory]) -> list[str]:
+        return [one.content.rstrip(".") for one in memories]
+
+    april = day("2024-04-01")
+    assert contents(lived.list(as_of=april)) == [said for _, said in TOLD[1::-1]]
+    assert {one.status for one in lived.list(as_of=april)} == {Status.ACTIVE}
+    assert contents(lived.list(valid_at=april)) == [said for _, said in TOLD[:0:-1]]
+    assert contents(lived.list(valid_at=day("2024-02-10"))) == [said for _, said in TOLD[1::-1]]
+    first, second = (
+        lived.list(valid_at=april, limit=1),
+        lived.list(valid_at=april, before=lived.list(valid_at=april, limit=1)[0].id),
+    )
+    assert contents([*first, *second]) == contents(lived.list(valid_at=april))

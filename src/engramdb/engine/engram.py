@@ -519,15 +519,36 @@ class Engram:
         limit: int = 50,
         before: MemoryId | None = None,
         filters: Filters | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
         scope: Scope | None = None,
     ) -> Sequence[Memory]:
-        """Return memories, newest first; `before` a memory's id gives the page after it."""
+        """
+        Return memories, newest first; `before` a memory's id gives the page after it.
+
+        With `as_of` those that were believed at that moment, as they were then; with `valid_at` those that
+        were true at one.
+        """
         check_limit(limit)
+        then = Then(as_of=as_of, valid_at=valid_at)
+        then.check()
         place, narrowed = self._in(scope), checked_filters(filters)
         start = None if before is None else self._resolve(before, scope)
         with self._parts.store.read() as tx:
             if start is not None and tx.memories.get(start, scope=place) is None:
                 raise MemoryNotFound(f"no memory {start!r} is visible in scope {place}")
+            if then.is_past:
+                from engramdb.recall.as_of import list_then  # noqa: PLC0415 - loads the read path
+
+                return list_then(
+                    tx,
+                    then=then,
+                    scope=place,
+                    filters=narrowed,
+                    limit=limit,
+                    before=start,
+                    now=self._now(),
+                )
             return tx.memories.list(
                 scope=place, filters=narrowed, limit=limit, before=start, alive_at=self._now()
             )

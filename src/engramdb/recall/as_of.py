@@ -29,6 +29,7 @@ from engramdb.values import (
     Filters,
     HistoryEvent,
     Memory,
+    MemoryId,
     Scope,
     Status,
 )
@@ -66,6 +67,35 @@ def believed(
         best += [(key, memory) for key, memory in page if then.counts(memory, filters, now=now)]
         start, rows = start + rows, 2 * rows  # where the first are too new, most of the next may be, too
     return best[:limit]
+
+
+_LISTED_AT_ONCE = 200
+
+
+def list_then(
+    tx: Transaction,
+    *,
+    then: Then,
+    scope: Scope,
+    filters: Filters,
+    limit: int,
+    before: MemoryId | None,
+    now: datetime,
+) -> list[Memory]:
+    """Return the memories that count at the moments asked for, newest first, from before the given one."""
+    found: list[Memory] = []
+    moment = then.as_of or now
+    while len(found) < limit:
+        page = tx.memories.list(scope=scope, filters=widened(filters), limit=_LISTED_AT_ONCE, before=before)
+        later = tx.history.since([one.id for one in page], moment)
+        for one in page:
+            was = as_it_was(one, later.get(one.id, ()), moment)
+            if was is not None and then.counts(was, filters, now=now):
+                found.append(was)
+        if len(page) < _LISTED_AT_ONCE:
+            break
+        before = page[-1].id
+    return found[:limit]
 
 
 MAX_LENDING = 50

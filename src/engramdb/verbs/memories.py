@@ -162,6 +162,8 @@ class ListRequest(ScopedRequest, frozen=True, kw_only=True):
         str | None, about("Only those older than this memory; for the page that follows.", metavar="ID")
     ] = None
     filters: Annotated[Filters, about("What a memory must be to count.")] = Filters()
+    as_of: Annotated[Moment | None, about("Those believed at this moment, as they were then.")] = None
+    valid_at: Annotated[Moment | None, about("Those true at this moment.")] = None
 
 
 @verb(
