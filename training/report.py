@@ -81,7 +81,9 @@ def softmax(logits: Floats, temperature: float) -> Floats:
 
 
 def fit_temperature(logits: Floats, labels: Places) -> float:
-    """Return the temperature with the least cross-entropy."""
+    """Return the temperature with the least cross-entropy; without examples the logits stay as they are."""
+    if not len(labels):
+        return 1.0
     rows = np.arange(len(labels))
     losses = [-np.log(softmax(logits, one)[rows, labels] + 1e-12).mean() for one in TEMPERATURES]
     return float(TEMPERATURES[int(np.argmin(losses))])
@@ -156,8 +158,9 @@ def fit(found: Predictions) -> dict[str, Any]:
 def _likely_conflicts(found: Predictions, temperatures: dict[str, float]) -> tuple[Floats, Flags]:
     """Return the chance of a conflict as the mean of both directions, which is what a doubt goes by."""
     places, index = found.known("relation"), RELATIONS.index("conflict")
-    ways = [softmax(found.logits[name][places], temperatures["relation"]) for name in ("relation", BACKWARDS)]
-    return (ways[0] + ways[1])[:, index] / 2, found.labels("relation", places) == index
+    names = [name for name in ("relation", BACKWARDS) if name in found.logits]
+    ways = [softmax(found.logits[name][places], temperatures["relation"])[:, index] for name in names]
+    return np.mean(ways, axis=0), found.labels("relation", places) == index
 
 
 def _scores(
