@@ -10,6 +10,7 @@ import pytest
 
 from engramdb import Engram
 from engramdb.testing import ManualClock
+from engramdb.values import Hit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +69,7 @@ def test_json_is_the_library_s_own_shape(engram_command: Command, home: Path) ->
     found = answer["hits"][0]["memory"]
     assert (found["id"], found["content"], found["importance"]) == (memory_id, memory.content, 0.8)
     assert set(found) == set(memory.__struct_fields__)
-    assert set(answer["hits"][0]) == {"memory", "score", "trust", "reasons"}
+    assert set(answer["hits"][0]) == set(Hit.__struct_fields__) >= {"memory", "score", "trust", "reasons"}
     assert answer["quality"]["missing"] == []
 
 

@@ -50,8 +50,8 @@ OUTSIDE = {
 }
 """Verbs that no route has, and why."""
 NAMED_OTHERWISE = {"import_from": "import_text", "relate": "link", "unrelate": "unlink"}
-NO_FIELDS = {"self", "expected_version", "progress", "may_enter", "recalled", "counter", "fix"}
-"""Arguments of the engine that cannot travel, or that a header carries."""
+NO_FIELDS = {"self", "expected_version", "progress", "may_enter", "recalled", "counter", "fix", "actor"}
+"""Arguments of the engine that cannot travel or that a header carries; a server knows who acts."""
 
 
 @pytest.fixture
