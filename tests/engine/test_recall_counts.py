@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram, Settings, Status
+from engramdb.policy import PRESETS
 from engramdb.testing import ManualClock, TinyEmbedder
 
 if TYPE_CHECKING:
@@ -37,9 +38,12 @@ IN_A_PROCESS = """
 """
 
 
-def opened(path: Path, *, background: bool = False, clock: ManualClock | None = None) -> Engram:
+def opened(
+    path: Path, *, background: bool = False, clock: ManualClock | None = None, policy: str = "balanced"
+) -> Engram:
     """A memory with a small embedder."""
-    return Engram.open(path, settings=Settings(), clock=clock, embedder=TinyEmbedder(), background=background)
+    settings = Settings(policy=policy)
+    return Engram.open(path, settings=settings, clock=clock, embedder=TinyEmbedder(), background=background)
 
 
 def in_threads(action: Callable[[int], None], number: int = THREADS) -> None:
@@ -168,17 +172,43 @@ def test_a_session_counts_once(store_path: Path, clock: ManualClock) -> None:
     assert (second.count, second.sessions) == (8, 3)
 
 
-def test_forty_recalls_reach_the_most_stability(store_path: Path) -> None:
-    """A tenth each, from one to five, in one batch or one by one."""
-    with opened(store_path) as engram:
-        memory = engram.remember("I like tea")
-        grown = []
-        for times in (1, 19, 20, 5):
-            for _ in range(times):
-                engram.recall("tea")
+WEEKLY_GAIN = {name: 0.1 if name == "beliefs" else 0.175 for name in PRESETS}
+"""What a recall a week after the one before adds: 0.1 · (1 + 0.25 · log2(1 + 7)), and its source's 0.1."""
+
+
+@pytest.mark.parametrize(("preset", "gain"), WEEKLY_GAIN.items())
+def test_weekly_recalls_raise_stability_from_one_to_five(
+    store_path: Path, clock: ManualClock, preset: str, gain: float
+) -> None:
+    """Each by the same, up to five and no further; in `beliefs` forty recalls lead there."""
+    with opened(store_path, clock=clock, policy=preset) as engram:
+        memory, grown = engram.remember("I like tea"), []
+        for _ in range(45):
+            clock.advance(days=7)
+            engram.recall("tea")
             grown.append(engram.get(memory.id).stability)
 
-    assert grown == pytest.approx([1.1, 3.0, 5.0, 5.0])
+    assert grown == pytest.approx([min(5, 1 + gain * number) for number in range(1, 46)])
+
+
+@pytest.mark.parametrize("is_one_batch", [True, False])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_burst_of_recalls_counts_as_one(
+    store_path: Path, clock: ManualClock, preset: str, is_one_batch: bool
+) -> None:
+    """Ten questions within the hour are one reason to hold it longer, written together or one by one."""
+    with opened(store_path, clock=clock, policy=preset) as engram:
+        memory = engram.remember("I like tea")
+        clock.advance(days=7)
+        for _ in range(10):
+            clock.advance(minutes=5)
+            engram.recall("tea")
+            if not is_one_batch:
+                engram.get(memory.id)  # which writes what was noted so far
+        found = engram.get(memory.id)
+
+    assert found.access.count == 10
+    assert found.stability == pytest.approx(1 + WEEKLY_GAIN[preset], abs=0.001)
 
 
 def test_only_what_was_given_is_counted(store_path: Path) -> None:

@@ -99,20 +99,38 @@ def test_what_stood_side_by_side_arrives_side_by_side(engram: Engram, other: Eng
     assert len(engram.list(limit=100)) == len(other.list(limit=100)) == len(lines)
 
 
-def test_where_something_is_known_an_export_is_settled_against_it(engram: Engram, tmp_path: Path) -> None:
-    """A newer statement of the same thing replaces the older one, whichever door it came by."""
+MOVED = "I moved to Porto and live in Porto now"
+
+
+def exported_line(path: Path, content: str, day: str) -> Path:
+    """Write an export of one statement by Maya."""
+    line = {"engram": 1, "content": content, "provenance": {"speaker": "Maya"}}
+    path.write_text(json.dumps(line | {"created_at": f"{day}T00:00:00Z"}))
+    return path
+
+
+def test_an_export_replaces_what_an_older_one_said(engram: Engram, tmp_path: Path) -> None:
+    """A newer statement of the same thing settles the older one, whichever door both came by."""
+    engram.import_from(exported_line(tmp_path / "old.jsonl", "I live in Lisbon", "2025-01-01"))
+
+    engram.import_from(exported_line(tmp_path / "new.jsonl", MOVED, "2025-06-01"))
+
+    assert [one.content for one in engram.list()] == [MOVED]
+
+
+def test_an_export_challenges_what_a_person_stated(engram: Engram, tmp_path: Path) -> None:
+    """An import is the weaker source: both are known and found, the newer first, the other marked."""
     engram.remember("I live in Lisbon", speaker="Maya", occurred_at=datetime(2025, 1, 1, tzinfo=UTC))
-    line = {
-        "engram": 1,
-        "content": "I moved to Porto and live in Porto now",
-        "provenance": {"speaker": "Maya"},
+
+    engram.import_from(exported_line(tmp_path / "all.jsonl", MOVED, "2025-06-01"))
+
+    assert {one.content: one.status for one in engram.list()} == {
+        MOVED: Status.ACTIVE,
+        "I live in Lisbon": Status.CHALLENGED,
     }
-    path = tmp_path / "all.jsonl"
-    path.write_text(json.dumps(line | {"created_at": "2025-06-01T00:00:00Z"}))
-
-    engram.import_from(path)
-
-    assert [one.content for one in engram.list()] == ["I moved to Porto and live in Porto now"]
+    first, second = engram.recall("where do I live?").hits
+    assert (first.memory.content, second.memory.content) == (MOVED, "I live in Lisbon")
+    assert [one.by for one in second.disputes] == [first.memory.id]
 
 
 def test_twice_brings_nothing(engram: Engram, other: Engram, tmp_path: Path) -> None:
