@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engramdb import Actor, Engram, Filters, Layer, Memory, Scope, Settings, Status
@@ -18,12 +18,16 @@ from engramdb.lifecycle.change import ChangeRequest, count_run
 from engramdb.recall.as_of import as_it_was, believed
 from engramdb.recall.timeline import timeline
 from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.text.identity import FORGOTTEN_WORDS
+from engramdb.text.terms import retells
 from engramdb.values import GLOBAL
 from engramdb.values.query import Then
 from engramdb.values.recall import KnowledgeChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from engramdb.values import HistoryEvent
 
     Step: TypeAlias = tuple[float, tuple[Any, ...]]
 
@@ -71,6 +75,19 @@ lives = st.tuples(
     st.lists(st.tuples(days, changes), min_size=6, max_size=14),
 ).map(lambda parts: [*parts[0], *parts[1]])
 """A few statements first, so that there is something to change."""
+
+
+LEANING: list[Step] = [
+    (0.0, ("observe", "I use vim as my editor", GLOBAL)),
+    (0.0, ("observe", "I switched from Helix to vim", GLOBAL)),
+    (0.01, ("set_status", 1, Status.FORGOTTEN)),
+]
+"""What the second statement leaned on is forgotten afterwards."""
+CORRECTED_EVENT: list[Step] = [
+    (0.0, ("observe", "I switched from Helix to vim", GLOBAL)),
+    (0.01, ("correct", 0, "I use Helix now, not vim")),
+]
+"""A correction that is learned later than when what it tells happened."""
 
 
 class Life:
@@ -181,20 +198,47 @@ def comparable(memory: Memory) -> Memory:
     return msgspec.structs.replace(memory, updated_at=memory.created_at)
 
 
+def without_gone(listed: Memory, was: Memory, forgotten: Sequence[str]) -> Memory:
+    """The memory that was listed, without words that it leaned on and that were forgotten since."""
+    before, after = (listed.answers, *listed.refers_to), (was.answers, *was.refers_to)
+    answers, *refers_to = (
+        left if left == FORGOTTEN_WORDS and words and any(retells(words, one) for one in forgotten) else words
+        for words, left in zip(before, after, strict=True)
+    )
+    return msgspec.structs.replace(
+        listed, answers=answers, refers_to=tuple(words for words in refers_to if words)
+    )
+
+
+def forgotten_in(later: Mapping[str, Sequence[HistoryEvent]], present: Mapping[str, Memory]) -> list[str]:
+    """Words that some of the events have forgotten, though the memory may be back."""
+    return [
+        present[memory_id].content
+        for memory_id, events in later.items()
+        if any(event.new_status is Status.FORGOTTEN for event in events)
+    ]
+
+
 @settings(max_examples=30)
+@example(steps=LEANING, policy="balanced")
 @given(steps=lives, policy=st.sampled_from(["balanced", "tiered", "cortex", "beliefs"]))
 def test_every_memory_is_what_it_was(steps: list[Step], policy: str) -> None:
-    """Rolled back to each moment of a random life, each memory is the one that was listed at that moment."""
+    """
+    Rolled back to each moment of a random life, each memory is the one that was listed at that moment.
+
+    But for the words of what was forgotten since, on which it leaned: the past does not tell them either.
+    """
     with lived(steps, policy=policy) as life, life.engram._parts.store.read() as tx:
         present = life.now()
         for moment, held in life.held.items():
             later = tx.history.since(list(present), moment)
+            forgotten = forgotten_in(later, present)
             for memory_id, memory in present.items():
                 was, listed = as_it_was(memory, later.get(memory_id, []), moment), held.get(memory_id)
 
                 assert (was is None) == (listed is None)
                 if was is not None and listed is not None:
-                    assert comparable(was) == comparable(listed)
+                    assert comparable(was) == comparable(without_gone(listed, was, forgotten))
                     assert listed.updated_at <= was.updated_at <= moment
 
 
@@ -205,10 +249,12 @@ def test_believed_is_the_listing_of_that_moment(
 ) -> None:
     """What was listed then, with these statuses and in this scope, but for what is forgotten by now."""
     with lived(steps, policy="tiered") as life, life.engram._parts.store.read() as tx:
-        findable = {one.id for one in life.now().values() if one.status.is_indexed}
+        present = life.now()
+        findable = {one.id for one in present.values() if one.status.is_indexed}
         for moment, held in life.held.items():
+            forgotten = forgotten_in(tx.history.since(list(present), moment), present)
             expected = [
-                comparable(one)
+                one
                 for one in held.values()
                 if one.id in findable and one.status in asked and scope.sees(one.scope)
             ]
@@ -222,10 +268,13 @@ def test_believed_is_the_listing_of_that_moment(
                 limit=100,
             )
 
-            assert [comparable(memory) for _, memory in found] == expected
+            assert [memory.id for _, memory in found] == [one.id for one in expected]
+            for (_, was), listed in zip(found, expected, strict=True):
+                assert comparable(was) == comparable(without_gone(listed, was, forgotten))
 
 
 @settings(max_examples=30)
+@example(steps=CORRECTED_EVENT)
 @given(steps=lives)
 def test_a_timeline_tells_of_everything_once_in_order(steps: list[Step]) -> None:
     """Entries are in order; each memory that may be found begins once; nothing forgotten is shown."""
@@ -236,7 +285,7 @@ def test_a_timeline_tells_of_everything_once_in_order(steps: list[Step]) -> None
 
         sides = [(entry.memory, entry.replaced, entry.disputed) for entry in entries]
         shown = {one.id for side in sides for one in side if one is not None}
-        begun = {entry.memory.id for entry in entries if entry.at == entry.memory.created_at}
+        begun = {entry.memory.id for entry in entries if entry.learned_at == entry.memory.created_at}
         assert [entry.at for entry in entries] == sorted(entry.at for entry in entries)
         assert shown == begun == {one.id for one in present if one.status.is_indexed}
         additions = [entry.memory.id for entry in entries if entry.change is KnowledgeChange.ADDITION]
