@@ -17,6 +17,7 @@ from engramdb.importing.source import SourceMessage
 from engramdb.lifecycle.admission import prepare, save
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.service import ECHO
+from engramdb.lifecycle.sketches import SketchKey
 from engramdb.lifecycle.write import AdmissionOutcome
 from engramdb.values import BELIEVED, Action, Filters, Memory, Role, Status
 from evals.beliefs.ways_in import AGENT, IN_THE_USERS_NAME, WEAK_WAYS, SharedStore, WayIn
@@ -331,6 +332,29 @@ def test_what_others_stored_of_it_goes_along(store: SharedStore) -> None:
     assert echo.id != memory.id
     assert store.person.history(echo.id, scope=ANN)[-1].reason == ECHO
     assert [one.id for one in store.person.list(scope=ANN)] == [other.id]
+
+
+def test_what_names_another_code_does_not_go_along(store: SharedStore) -> None:
+    """Letters and digits in turn are one name, however many of them two codes share."""
+    kept = "deployment cebe3f6a"
+    memory = store.person.remember("deployment 3f6a02ce", scope=ANN)
+    store.agent.remember(kept, source=Source.ASSISTANT, scope=ANN)
+
+    store.person.forget(memory.id, scope=ANN)
+
+    assert known(store.person) == [kept]
+
+
+def test_numbers_that_share_a_code_are_told_apart_by_the_words(store: SharedStore) -> None:
+    """As long as they are in the store: one word in a thousand has the code of another."""
+    forget(store, "deployment 7")
+    with store.person._parts.store.read() as tx:
+        key = SketchKey(tx.forgotten.key(), tx.scopes.find(ANN) or 0)
+    twin = next(number for number in range(8, 100_000) if key.coded([str(number)]) == key.coded(["7"]))
+
+    store.agent.remember(f"deployment {twin}", source=Source.ASSISTANT, scope=ANN)
+
+    assert known(store.person) == [f"deployment {twin}"]
 
 
 def test_a_session_is_summed_up_without_it(store: SharedStore) -> None:

@@ -224,7 +224,7 @@ def _someone(chance: random.Random, now: datetime) -> Memory:
     one = new_id(now)
     return Memory(
         id=one,
-        content=f"statement {one[-8:]}",
+        content=f"statement {int(one[-8:], 16)}",
         created_at=now,
         updated_at=now,
         scope=Scope(project=chance.choice(["one", "other"])),

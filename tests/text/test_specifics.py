@@ -14,6 +14,9 @@ SAME = (
     ("The billing service is written in Kotlin.", "kotlin, that's what billing is coded in"),
     ("We release on the first Monday.", "release day: the 1st, mondays"),
     ("Die Abnahme ist am Dienstag.", "Acceptance is on Tuesday."),
+    ("The key of the rig is 0d3a1619.", "rig: key 0D3A1619"),
+    ("The flight took 12h30min.", "a flight of 12 hours and 30 minutes"),
+    ("I bought an iPhone15Pro.", "my new phone: iPhone 15 Pro"),
     ("The fence is painted every five years.", "painting happens in a five-year rhythm"),
 )
 SWAPPED = (
@@ -25,6 +28,8 @@ SWAPPED = (
     ("Camila leaves in June.", "Camila leaves in July."),
     ("We use Node 18.", "We use Node 20."),
     ("Alice reports to Bob.", "Bob reports to Alice."),
+    ("We deployed commit 3f6a9be.", "We deployed commit 3f6a0be."),
+    ("The key of the rig is cebe3f6a.", "The key of the rig is 3c6be3ca."),
 )
 
 

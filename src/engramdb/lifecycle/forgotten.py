@@ -31,6 +31,7 @@ from engramdb.lifecycle.sketches import (
     MeaningSketch,
     Resemblance,
     SketchKey,
+    are_apart,
     compare,
     pack,
     unpack,
@@ -215,6 +216,7 @@ class ForgottenStatements:
                 if any(_quotes(tx, known.marks[place].row, one) for one in new.texts):
                     found.add(place)
                 continue
+            alike = _by_words(tx, known.marks[place].row, alike, text, new)
             judge = self._judge() if is_judged and number < MAX_ASKED else None
             if self._says(tx, known.marks[place], alike, Utterance(text, new.by), judge):
                 found.add(place)
@@ -438,6 +440,16 @@ def _quotes(tx: Transaction, row: ForgottenRow, text: str) -> bool:
     """Return whether a text holds the forgotten words as they were, whatever stands around them."""
     memory = _words_of(tx, row)
     return memory is not None and f" {normalize_text(memory.content)} " in f" {normalize_text(text)} "
+
+
+def _by_words(
+    tx: Transaction, row: ForgottenRow, alike: Resemblance, text: str, new: Wordings
+) -> Resemblance:
+    """Return a resemblance in which no two words were taken for one, where the forgotten ones are there."""
+    if alike.is_apart or alike.score < ALIKE_FROM or (memory := _words_of(tx, row)) is None:
+        return alike
+    own = (*new.own, *_own(memory))
+    return replace(alike, is_apart=all(are_apart(text, one, own=own) for one in _kept_wordings(memory)))
 
 
 def _judged(tx: Transaction, row: ForgottenRow, said: Utterance, judge: JudgesPairs) -> PairJudgment | None:

@@ -11,7 +11,7 @@ of `training/data`; how well they do: docs/lab/0046-forgotten.md.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Final, Protocol
 
@@ -132,17 +132,7 @@ class SketchKey:
         return frozenset(map(self._code, words))
 
     def _sketch(self, text: str, gist: Gist, row: NDArray[np.int8], *, own: frozenset[int]) -> MeaningSketch:
-        return MeaningSketch(
-            whole=self.whole(text),
-            words=self.coded(gist.words),
-            names=self.coded(gist.names),
-            numbers=self.coded(gist.numbers),
-            relatives=self.coded(gist.relatives),
-            times=self.coded(gist.times),
-            own=own,
-            is_short=is_latin(text) and len(gist.words) + len(gist.numbers) <= SHORT_WORDS,
-            vector=_in_halves(row),
-        )
+        return _sketched(text, gist, self.coded, own=own, whole=self.whole(text), vector=_in_halves(row))
 
     def _code(self, word: str) -> int:
         known = self._codes.get(word)
@@ -162,6 +152,40 @@ class SketchKey:
         while len(mixing) < DIMENSION:
             mixing = np.block([[mixing, mixing], [mixing, -mixing]])
         return np.asarray((mixing * signs[0]) @ (mixing * signs[1]) / DIMENSION, np.float32)
+
+
+def _sketched(
+    text: str,
+    gist: Gist,
+    coded: Callable[[Iterable[str]], frozenset[int]],
+    *,
+    own: frozenset[int],
+    whole: bytes = b"",
+    vector: bytes = b"",
+) -> MeaningSketch:
+    return MeaningSketch(
+        whole=whole,
+        words=coded(gist.words),
+        names=coded(gist.names),
+        numbers=coded(gist.numbers),
+        relatives=coded(gist.relatives),
+        times=coded(gist.times),
+        own=own,
+        is_short=is_latin(text) and len(gist.words) + len(gist.numbers) <= SHORT_WORDS,
+        vector=vector,
+    )
+
+
+def are_apart(new: str, old: str, *, own: Iterable[str] = ()) -> bool:
+    """Return what `Resemblance.is_apart` says, of words that are at hand: no two of them share a code."""
+    numbers: dict[str, int] = {}
+
+    def coded(words: Iterable[str]) -> frozenset[int]:
+        return frozenset(numbers.setdefault(word, len(numbers)) for word in words)
+
+    names = coded(word for name in own for word in gist_of(name).words)
+    first, second = (_sketched(text, gist_of(text), coded, own=names) for text in (new, old))
+    return compare(first, second, 0.0).is_apart
 
 
 def _in_halves(row: NDArray[np.int8]) -> bytes:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from engramdb.erasable_cache import cached
 from engramdb.text.lexicons import LANGUAGES
-from engramdb.text.specifics import NUMBER_WORDS, specifics_of
+from engramdb.text.specifics import NUMBER_WORDS, specifics_of, without_codes
 from engramdb.text.terms import query_terms
 
 STEM_LETTERS = 6
@@ -51,7 +51,7 @@ class Gist(Struct, frozen=True):
 def gist_of(statement: str) -> Gist:
     """Return what a statement says."""
     named, found = specifics_of(statement), set()
-    for term in query_terms(statement)[:MAX_WORDS]:
+    for term in query_terms(without_codes(statement))[:MAX_WORDS]:
         if term not in _small_words() and not any(character.isdigit() for character in term):
             found.add(_form(term))
     names = {_form(term) for name in named.names for term in query_terms(name)}

@@ -8,6 +8,7 @@ of them names is no contradiction; then the other one says less.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from msgspec import Struct
@@ -21,6 +22,11 @@ from engramdb.text.technologies import technology_class
 
 _WORD: Final = lazy(r"[^\W_]+(?:['’.+#][^\W_]+)*[+#]{0,2}")
 _NUMBER: Final = lazy(r"(?P<digits>\d+(?:[.,:]\d+)*)(?P<thousands>\s?[kK]\b)?")
+_CODE: Final = lazy(
+    r"\b(?=[a-z\d]*(?:[a-z]\d+[a-z]|\d[a-z]+\d))(?![a-z\d]*[a-z]{5})[a-z\d]{7,}\b", re.IGNORECASE
+)
+"""A hash or a serial number: letters and digits in turn, without a word between them, as in "iPhone15Pro"."""
+_MEASURE: Final = lazy(r"(?:\d+(?:[hmsx]|min|sec|px|[cmk]m))+\d*", re.IGNORECASE)
 _THOUSANDS: Final = lazy(r"\d{1,3}(?:[.,]\d{3})+")
 _ENGLISH: Final = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
@@ -73,6 +79,7 @@ class Specifics(Struct, frozen=True):
     """What a text names, and all of its words, to look for what others name."""
 
     numbers: frozenset[str]
+    """Codes are among them: "0d3a1619" is another one than "0d3a1620"."""
     names: frozenset[str]
     days: frozenset[str]
     """Months and weekdays by their number, whatever the language."""
@@ -102,14 +109,25 @@ class Specifics(Struct, frozen=True):
         return not (self.numbers or self.names or self.days)
 
 
+def codes_in(text: str) -> frozenset[str]:
+    """Return what letters and digits in turn make up: each is one name, and its digits are no numbers."""
+    return frozenset(one.lower() for one in _CODE.findall(text) if not _MEASURE.fullmatch(one))
+
+
+def without_codes(text: str) -> str:
+    """Return a text without its codes."""
+    return _CODE.sub(lambda found: found[0] if _MEASURE.fullmatch(found[0]) else " ", text)
+
+
 @cached(2_000)
 def specifics_of(text: str) -> Specifics:
     """Return what a text names; the first word of a sentence is a name only where it stands on a list."""
+    codes = codes_in(text)
     words = [match[0] for match in _WORD.finditer(text)]
     plain = [fold(word).removesuffix("'s").removesuffix("’s") for word in words]
     days = {_CALENDAR[word] for word in plain if word in _CALENDAR}
     return Specifics(
-        numbers=frozenset([*_digits(text), *_spelled_numbers(plain)]),
+        numbers=codes.union(_digits(without_codes(text) if codes else text), _spelled_numbers(plain)),
         names=_names(words, plain, is_german=capitals_prove_nothing(text)),
         days=frozenset(days),
         words=tuple(plain),
