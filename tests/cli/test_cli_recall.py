@@ -8,17 +8,31 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 from speaking import say
 
 from engramdb import Engram
-from engramdb.cli.questions import show_recall_explained
+from engramdb.cli.questions import show_recall, show_recall_explained
 from engramdb.cli.store import show_status
 from engramdb.policy.recall import STRATEGIES
 from engramdb.recall.gather import LEXICAL, TOPIC, VECTOR
 from engramdb.recall.said import TURNS
 from engramdb.recall.signals import ENTITY, GRAPH, LINKED, SESSION, SUBJECT, TIME
 from engramdb.testing import ManualClock
-from engramdb.values import Filters, Hit, Level, Memory, Missing, Quality, Query, Reason, Recall, Trust
+from engramdb.values import (
+    Dispute,
+    EdgeType,
+    Filters,
+    Hit,
+    Level,
+    Memory,
+    Missing,
+    Quality,
+    Query,
+    Reason,
+    Recall,
+    Trust,
+)
 from engramdb.verbs.verb import fields_of
 from engramdb.verbs.wording import WORDINGS
 
@@ -465,6 +479,27 @@ def test_what_was_only_said_is_shown_as_such(home: Path, engram_command: Command
     assert (said["turn_id"], said["speaker"]) == (turn.id, "Ada")
     assert (left_out.stdout, left_out.stderr) == ("", "Nothing was found.\n")
     assert "1 (1 read that left no memory)" in engram_command("status").stdout
+
+
+@pytest.mark.parametrize(
+    ("dispute", "told"),
+    [
+        (Dispute(by="0" * 28 + "abcd1234", kind=EdgeType.CONTRADICTS), "contradicted by abcd1234"),
+        (Dispute(by="0" * 28 + "abcd1234", kind=EdgeType.DOUBTS), "doubtful since abcd1234"),
+        (Dispute(), "possibly outdated"),
+    ],
+)
+def test_what_is_disputed_is_shown_with_how_to_settle_it(
+    capsys: pytest.CaptureFixture[str], dispute: Dispute, told: str
+) -> None:
+    """What speaks against it, if anything does, and the question to answer."""
+    memory = Memory(id="m", content="Anna works at Siemens", created_at=BEFORE, updated_at=BEFORE)
+    asked = replace(dispute, question_id="gap-0123456789ab")
+    trust = Trust(relevance=1, accuracy=1, freshness=1, utility=1, composite=1)
+
+    show_recall(explained(Quality(), Hit(memory=memory, score=0.5, trust=trust, disputes=(asked,))))
+
+    assert f"{told}; engram answer 456789ab settles it" in capsys.readouterr().out
 
 
 def test_an_archived_best_match_is_shown_with_how_to_bring_it_back(engram_command: Command) -> None:

@@ -112,6 +112,25 @@ def test_the_policy_may_mark_what_is_questioned_as_disputed_until_somebody_answe
     assert engram.gaps() == []
 
 
+def test_what_is_disputed_for_its_age_is_recalled_with_the_question(
+    engram: Engram, clock: ManualClock
+) -> None:
+    """Nothing was said against it; the answer to the question settles it."""
+    memory = used(engram, engram.remember("Anna works at Siemens"), 30)
+    clock.advance(days=100)
+    take(engram, ProbeStep(), policy=PRESETS["layered"])
+
+    (before,) = engram.recall("where does Anna work?").hits
+    (dispute,) = before.disputes
+    engram.answer(dispute.question_id or "", "yes")
+    (after,) = engram.recall("where does Anna work?").hits
+
+    assert (before.memory.id, before.memory.status) == (memory.id, Status.CHALLENGED)
+    assert (dispute.by, dispute.kind) == (None, None)
+    assert dispute.question == "On 1 January 2026 you said “Anna works at Siemens”. Is that still so?"
+    assert (after.memory.status, after.disputes) == (Status.ACTIVE, ())
+
+
 def test_a_question_that_was_closed_without_an_answer_is_not_asked_in_other_words(
     engram: Engram, clock: ManualClock
 ) -> None:

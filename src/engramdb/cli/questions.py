@@ -126,8 +126,9 @@ def _show_premises(premises: Sequence[OutdatedPremise]) -> None:
 def _disputed(dispute: Dispute) -> str:
     """Return what speaks against a hit, and how to settle it."""
     told = "contradicted by" if dispute.kind is EdgeType.CONTRADICTS else "doubtful since"
+    told = "possibly outdated" if dispute.by is None else f"{told} {short(dispute.by)}"
     ask = f"; engram answer {short(dispute.question_id)} settles it" if dispute.question_id else ""
-    return f"{told} {short(dispute.by)}{ask}"
+    return f"{told}{ask}"
 
 
 def _show_said(said: Sequence[SaidTurn]) -> None:

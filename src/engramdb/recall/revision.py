@@ -103,20 +103,21 @@ def both_sides(
     given = {hit.memory.id: hit for hit in hits}
     ordered: dict[str, Hit] = {}
     for hit in hits:
+        question = questions.get(hit.memory.id)
+        asked = (
+            Dispute() if question is None else Dispute(question_id=question.id, question=question.question)
+        )
         disputes = []
         behind: list[Memory] = []
         for edge, other in _disputing(tx, asking, hit.memory):
-            kind = edge.type
-            question = questions.get(hit.memory.id)
-            told = None if question is None else question.question
-            disputes.append(
-                Dispute(by=other.id, kind=kind, question_id=question.id if question else None, question=told)
-            )
-            if kind is EdgeType.CONTRADICTS and other.id not in ordered:
+            disputes.append(replace(asked, by=other.id, kind=edge.type))
+            if edge.type is EdgeType.CONTRADICTS and other.id not in ordered:
                 if _goes_before(edge, hit, given.get(other.id)):
                     ordered[other.id] = given.get(other.id) or weigh(other, hit)
                 else:
                     behind.append(other)
+        if question is not None and not disputes:
+            disputes.append(asked)  # nothing was said against it, but somebody has to say whether it holds
         ordered.setdefault(hit.memory.id, replace(hit, disputes=tuple(disputes)) if disputes else hit)
         for other in behind:
             ordered.setdefault(other.id, given.get(other.id) or weigh(other, hit))
@@ -186,8 +187,10 @@ def _all_changes(
     given = {hit.memory.id: hit.memory for hit in hits}
     for hit in hits[:MAX_LOOKED_AT]:
         for dispute in hit.disputes:
+            if dispute.by is None or dispute.kind is not EdgeType.CONTRADICTS:
+                continue
             other = given.get(dispute.by) or tx.memories.get(dispute.by, scope=scope)
-            if dispute.kind is EdgeType.CONTRADICTS and other is not None:
+            if other is not None:
                 yield hit.memory, other
         if hit.memory.supersedes is not None:
             old = tx.memories.get(hit.memory.supersedes, scope=scope)

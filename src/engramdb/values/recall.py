@@ -61,10 +61,10 @@ class Reason(Struct, frozen=True, kw_only=True):
 class Dispute(Struct, frozen=True, kw_only=True):
     """What speaks against a hit that is challenged, and what to ask the person about it."""
 
-    by: MemoryId
-    """The newer memory: one that contradicts it, or a change that makes it doubtful."""
-    kind: EdgeType
-    """`contradicts` or `doubts`."""
+    by: MemoryId | None = None
+    """The newer memory: one that contradicts it, or a change that makes it doubtful, if any."""
+    kind: EdgeType | None = None
+    """`contradicts` or `doubts`, where a memory speaks against it."""
     question_id: str | None = None
     """The open question about it, for `answer`."""
     question: str | None = None
