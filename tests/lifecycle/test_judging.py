@@ -108,6 +108,23 @@ def test_a_judged_repetition_is_kept_as_evidence_and_can_be_taken_apart(engram: 
     assert {one.content for one in engram.list()} == {TEA, TEA_AGAIN}
 
 
+def test_what_is_hedged_is_judged_after_the_write_and_may_challenge(engram: Engram, judge: FakeJudge) -> None:
+    """It retires nothing, however sure the judge is; a supposition is not even judged."""
+    hedged, supposed = "I think green tea is off my list, water every morning", "What if I gave up green tea?"
+    judge.says[frozenset((TEA, hedged))] = judge.says[frozenset((TEA, supposed))] = PairRelation.CONFLICT
+    old = engram.remember(TEA)
+    engram.remember(supposed)
+    engram.judge_pending()
+    assert engram.get(old.id).status is Status.ACTIVE
+
+    engram.remember(hedged)
+    engram.judge_pending()
+
+    assert engram.get(old.id).status is Status.CHALLENGED
+    assert (hedged, TEA) in judge.asked
+    assert (supposed, TEA) not in judge.asked
+
+
 def test_bulk_is_judged_later_and_status_counts_it(engram: Engram, judge: FakeJudge) -> None:
     """`enrich` does now what a background would do."""
     names = map("".join, islice(product(("Ba", "Do"), SYLLABLES, SYLLABLES), BULK_ROWS - 2))

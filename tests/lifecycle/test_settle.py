@@ -14,7 +14,7 @@ from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.policy import CapturePolicy, choose
 from engramdb.testing import ManualClock
 from engramdb.values import Kind, Memory, Provenance, Source
-from engramdb.values.reading import PairJudgment, PairRelation
+from engramdb.values.reading import Force, PairJudgment, PairRelation
 
 LIKENESS = Likeness(StatementEmbedder(StaticEmbedder()))
 POLICY = CapturePolicy()
@@ -284,9 +284,45 @@ def test_a_weaker_source_challenges_at_most(source: Source) -> None:
     assert outcome(unsure) is Verdict.CREATE
 
 
-def doubt(judgment: PairJudgment) -> PairJudgment:
+def doubt(judgment: PairJudgment, *, chance: float = 0.6) -> PairJudgment:
     """A judgment of which the judge is not sure enough to act."""
-    return replace(judgment, is_conflict=False, conflict=0.6, is_doubt=True)
+    return replace(judgment, is_conflict=False, conflict=chance, is_doubt=True)
+
+
+LIKELY_CHANGE = doubt(PairJudgment.certain(PairRelation.CONFLICT, by="a judge"), chance=0.9)
+
+
+def test_an_agent_that_likely_reports_a_change_challenges_what_is_not_guarded() -> None:
+    """It may have moved the port itself; an allergy is not its to doubt."""
+    report = statement("I put the orders service on 9090").evolve(
+        provenance=Provenance(source=Source.ASSISTANT)
+    )
+    port, allergy = memory("The orders service listens on 8080"), GUARDED[1]
+
+    settled = {
+        one.content: outcome(settle(report, [Neighbor(one, 0.6, LIKELY_CHANGE)], POLICY, likeness=LIKENESS))
+        for one in (port, allergy)
+    }
+
+    assert settled == {port.content: Verdict.CHALLENGE, allergy.content: Verdict.CREATE}
+
+
+@pytest.mark.parametrize(
+    ("force", "chance", "expected"),
+    [
+        (Force.HEDGED, 0.9, Verdict.CHALLENGE),
+        (Force.QUOTED, 0.9, Verdict.CHALLENGE),
+        (Force.HEDGED, 0.6, Verdict.CREATE),
+    ],
+)
+def test_what_is_not_plainly_said_makes_doubtful_where_a_judge_is_quite_sure(
+    force: Force, chance: float, expected: Verdict
+) -> None:
+    """Outbound is the 19th, "could be worse": that tells of a change, and retires and repeats nothing."""
+    new = statement("The airline rebooked us, outbound is the 19th, could be worse").evolve(force=force)
+    near = [Neighbor(memory("We fly out on the 12th"), 0.6, replace(LIKELY_CHANGE, conflict=chance))]
+
+    assert outcome(settle(new, near, POLICY, likeness=LIKENESS)) is expected
 
 
 def test_another_speaker_challenges_at_most() -> None:

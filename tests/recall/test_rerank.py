@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engramdb.errors import InvalidQuery
-from engramdb.recall.fuse import Fused, by_difference, by_model, by_rank, normalised
+from engramdb.recall.fuse import Fused, by_difference, by_model, by_rank
 from engramdb.store.contract import ScoredKey
 
 if TYPE_CHECKING:
@@ -39,13 +39,23 @@ def test_rank_fusion_counts_places_and_not_scores() -> None:
     }
     ranked = [Fused(1, 0.5), Fused(3, 0.5), Fused(2, 0.2)]
 
-    assert by_rank(ranked, answers, HALF, constant=60)[0].key == 2
+    assert by_rank(ranked, answers, HALF, constant=60, heirs={})[0].key == 2
 
 
-@pytest.mark.parametrize("scores", [{7: 0.01}, {1: 0.4, 2: 0.4}])
-def test_single_and_equal_scores_become_one(scores: dict[int, float]) -> None:
-    """There is nothing to stretch, and the best possible is 1."""
-    assert set(normalised(scores).values()) == {1.0}
+def test_ranks_decide_the_order_and_leave_the_scores() -> None:
+    """The last of a list fits as well as it did: a rank says what fits better, not how well."""
+    answers = {"lexical": [ScoredKey(1, 0.9), ScoredKey(2, 0.8)]}
+    ranked = [Fused(2, 0.8), Fused(1, 0.9)]
+
+    assert by_rank(ranked, answers, HALF, constant=60, heirs={}) == [Fused(1, 0.9), Fused(2, 0.8)]
+
+
+def test_an_heir_has_the_rank_of_what_it_stands_for() -> None:
+    """No index found it; what it replaced was found first."""
+    answers = {"lexical": [ScoredKey(1, 0.9), ScoredKey(2, 0.8)]}
+    ranked = [Fused(2, 0.8), Fused(3, 0.7)]
+
+    assert [one.key for one in by_rank(ranked, answers, HALF, constant=60, heirs={1: 3})] == [3, 2]
 
 
 def test_the_second_choice_is_unlike_the_first() -> None:
@@ -79,7 +89,7 @@ def test_no_strategy_loses_a_candidate(scores: list[float], relevance: float) ->
     vectors = {one.key: np.eye(4, dtype=np.float32)[one.key % 4] for one in ranked[::3]}
 
     orders = [
-        by_rank(ranked, answers, HALF, constant=60),
+        by_rank(ranked, answers, HALF, constant=60, heirs={}),
         by_difference(ranked, vectors, relevance=relevance, floor=0.1),
         by_model(ranked, "q", {one.key: "x" for one in ranked[:5]}, Longest()),
     ]

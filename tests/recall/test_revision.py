@@ -15,7 +15,7 @@ from engramdb.lifecycle.write import challenge
 from engramdb.models.reader import Judge, Utterance
 from engramdb.policy import DreamPolicy
 from engramdb.testing import ManualClock
-from engramdb.values import Action, Actor, EdgeType, Status
+from engramdb.values import Action, Actor, EdgeType, Source, Status
 from engramdb.values.reading import PairJudgment
 
 
@@ -84,6 +84,42 @@ def test_both_sides_of_a_dispute_are_told(
     assert (dispute.by, dispute.kind) == (new.id, EdgeType.CONTRADICTS)
     assert dispute.question is not None
     assert "Hamburg" in dispute.question
+
+
+def test_the_last_of_a_chain_of_changes_comes_first(engram: Engram, clock: ManualClock) -> None:
+    """Each disputes the one before it, and the last does not speak of what is asked."""
+    first, second = disputed(
+        engram, clock, "Jakub takes the bus to school", "Grandpa drives Jakub to school", chance=0.85
+    )
+    clock.advance(days=30)
+    third = engram.remember("big boy news: he is back on the number twelve")
+    with engram._parts.store.atomic() as tx:
+        writer = MemoryWriter(tx, Actor(), clock.now())
+        challenge(writer, engram.get(second.id), by=third, reason="they differ", chance=0.85)
+
+    hits = engram.recall("How does Jakub get to school?").hits
+
+    assert [hit.memory.id for hit in hits[:3]] == [third.id, second.id, first.id]
+
+
+@pytest.mark.parametrize(
+    ("report", "first"),
+    [("I moved the orders service to 9090", "new"), ("orders service: 9090, as far as I see", "old")],
+)
+def test_an_agents_word_stands_before_a_persons_only_as_a_change(
+    engram: Engram, clock: ManualClock, report: str, first: str
+) -> None:
+    """What it merely holds against it comes after."""
+    old = engram.remember("The orders service listens on port 8080")
+    clock.advance(days=30)
+    new = engram.remember(report, source=Source.ASSISTANT)
+    with engram._parts.store.atomic() as tx:
+        writer = MemoryWriter(tx, Actor(), clock.now())
+        challenge(writer, engram.get(old.id), by=new, reason="they differ", chance=0.85)
+
+    hits = engram.recall("Which port does the orders service listen on?").hits
+
+    assert hits[0].memory.id == (new.id if first == "new" else old.id)
 
 
 def test_a_question_about_what_is_over_is_answered_with_the_change(
@@ -170,3 +206,16 @@ def test_a_change_marks_what_rested_on_the_old_fact_and_asks(engram: Engram, clo
     assert (move.id, EdgeType.DOUBTS) in links
     assert any("gym" in gap.question for gap in engram.gaps())
     assert gym.id in {hit.memory.id for hit in engram.recall("Which gym do I go to?").hits}
+
+
+def test_a_question_may_rest_on_a_change_that_it_does_not_find(engram: Engram, clock: ManualClock) -> None:
+    """What is disputed counts among all candidates, not among the few that are shown."""
+    judge = WatchedModel[Judge](Rippling, engram._parts.health, "judge")
+    engram._parts.__dict__["judge"] = judge
+    old, new = disputed(engram, clock, "We live in Porto", "keys to the house in Braga!", chance=0.85)
+    for street in ("Elm", "Oak", "Ash", "Fir"):
+        engram.remember(f"The commute through {street} street takes ages")
+
+    (premise,) = engram.recall("How long is the commute?", limit=2).premises
+
+    assert (premise.was.id, premise.now.id, premise.is_certain) == (old.id, new.id, False)

@@ -239,13 +239,20 @@ def _merge_group(dreaming: Dreaming, near: Neighborhood, heard: Hearing) -> Iter
     members = [
         one
         for one in agreeing[keeper.id]
-        if may_stand_for(keeper, one) and _sounds_right(dreaming, one, near, heard)
+        if may_stand_for(keeper, one)
+        and (heard.is_certain(keeper, [one]) or _may_go(keeper, one))
+        and _sounds_right(dreaming, one, near, heard)
     ]
     losers = _agreed(dreaming, keeper, members, heard)
     if heard.is_over or not _are_enough(dreaming, keeper, losers, heard):
         return
     heard.gone.update(one.id for one in losers)
     yield Merge(keep=keeper, lose=tuple(losers), reason=f"the same, says {heard.judge.name}")
+
+
+def _may_go(keeper: Memory, loser: Memory) -> bool:
+    """Return whether a judge that may err may let one memory hide another: no rule, health by health."""
+    return not loser.is_rule and (keeper.is_guarded or not loser.is_guarded)
 
 
 def _sounds_right(dreaming: Dreaming, memory: Memory, near: Neighborhood, heard: Hearing) -> bool:

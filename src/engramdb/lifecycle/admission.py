@@ -31,7 +31,7 @@ from engramdb.lifecycle.forgotten import (
     without_forgotten,
 )
 from engramdb.lifecycle.neighbors import FindsByWords, JudgesPairs, NeighborIndex, ask_judge, gather
-from engramdb.lifecycle.pair_rules import may_settle
+from engramdb.lifecycle.pair_rules import may_doubt, may_settle
 from engramdb.lifecycle.settle import Neighbor
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import (
@@ -55,7 +55,7 @@ MAX_JUDGING_SECONDS = 0.05
 under way is waited for: a chat model's one, or a pair of 8 ms."""
 
 
-class DocumentEmbedder(Protocol):
+class EmbedsTexts(Protocol):
     """The part of an embedder that the write pipeline needs."""
 
     @property
@@ -63,13 +63,14 @@ class DocumentEmbedder(Protocol):
     @property
     def similarity_floor(self) -> float: ...
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
 class WritePipeline(Struct, frozen=True, kw_only=True):
     """What the write pipeline needs to do its work."""
 
     store: Store
-    embedder: DocumentEmbedder
+    embedder: EmbedsTexts
     index: NeighborIndex
     likeness: Likeness
     policy: CapturePolicy
@@ -178,8 +179,8 @@ def _prepared(
         )
     neighbors, unjudged = _judged(candidates, neighbors, pipeline, at_once=enrich)
     siblings = _siblings(candidates, pipeline, most=most_siblings)
-    if siblings and pipeline.judge is not None:
-        unjudged |= siblings.keys()
+    if pipeline.judge is not None:
+        unjudged |= siblings.keys() | {place for place in places if may_doubt(candidates[place].memory)}
     return Prepared(candidates, identity, by_place, neighbors, far, siblings, frozenset(unjudged))
 
 

@@ -83,7 +83,8 @@ def _earlier(waiting: Mapping[int, Memory], pipeline: WritePipeline) -> dict[int
     if not waiting:
         return {}
     try:
-        rows = pipeline.embedder.embed_documents([passage(one) for one in waiting.values()])
+        # As questions: what ends a fact asks for it rather than sounding like it (docs/lab/0048).
+        rows = pipeline.embedder.embed_queries([passage(one) for one in waiting.values()])
     except EmbeddingError:  # noted in health by the embedder itself
         return None
     with pipeline.store.read() as tx:

@@ -17,7 +17,8 @@ from engramdb.text.sentences import sentences
 from engramdb.text.specifics import swap_specifics
 from engramdb.text.technologies import technology_class
 from engramdb.text.terms import query_terms, terms
-from engramdb.values import Kind, Memory
+from engramdb.values import Kind, Memory, Voice
+from engramdb.values.reading import Force
 
 MAX_REPEATED_WORDS = 20
 """Longer statements are not merged on a judge's word: in chat, warm words all sound the same (lab 36)."""
@@ -55,6 +56,7 @@ class ComparesStatements(Protocol):
 
 MIN_SETTLED_WORDS = 6
 """A shorter statement that leans on others is about whatever they are about."""
+_DOUBTING = frozenset({Force.HEDGED, Force.QUOTED, Force.REQUEST})
 
 
 def may_settle(memory: Memory) -> bool:
@@ -68,6 +70,18 @@ def may_settle(memory: Memory) -> bool:
     is_short = len(memory.content.split()) < MIN_SETTLED_WORDS or opens_with_pronoun(memory.content)
     is_of_now = memory.valid_to is None or memory.valid_to > memory.stated_at
     return memory.is_believed and is_of_now and not (is_leaning and is_short)
+
+
+def may_doubt(memory: Memory) -> bool:
+    """
+    Return whether a memory that settles nothing may still make another one doubtful, where a judge says so.
+
+    What is hedged, reported or asked for in somebody's own words often tells of a change in passing: "the
+    airline rebooked us, we fly on the 19th, could be worse".
+    """
+    is_told = memory.force in _DOUBTING and memory.provenance.voice is Voice.OWN
+    is_of_now = memory.valid_to is None or memory.valid_to > memory.stated_at
+    return is_told and is_of_now and len(memory.content.split()) >= MIN_SETTLED_WORDS
 
 
 def understood(memory: Memory) -> Memory:

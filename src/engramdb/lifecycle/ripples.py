@@ -59,7 +59,7 @@ def _ended_by(tx: Transaction, memory: Memory) -> Iterator[Memory]:
 def _around(old: Memory, new: Memory, pipeline: WritePipeline) -> list[Memory]:
     """Return the memories near an old fact that may have rested on it, the nearest first."""
     try:
-        rows = pipeline.embedder.embed_documents([passage(old), passage(new)])
+        rows = pipeline.embedder.embed_queries([passage(old), passage(new)])
     except EmbeddingError:  # noted in health by the embedder itself
         return []
     candidates: dict[int, Candidate] = {place: stored_candidate(one) for place, one in enumerate((old, new))}

@@ -8,7 +8,7 @@ one challenged. Pure: it returns a decision and changes nothing. docs/decisions/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from engramdb.lifecycle.pair_rules import (
     is_change,
     is_single,
     may_be_same,
+    may_settle,
     may_share_subject,
     same_relation,
     same_slot,
@@ -39,6 +40,8 @@ MAX_RETIRED = 3
 MAX_DOUBTED = 1
 """How many memories one statement may challenge on a mere doubt, the likeliest: what seems to end many things
 is more often about none of them (docs/lab/0048-reader-three.md)."""
+LIKELY = 0.8
+"""From this chance on a doubt counts that comes from a weaker source, or from what was not plainly said."""
 UNSURE = 0.5
 """The chance of a conflict that rules suspect and nothing confirms."""
 MAX_UNSURE = 0.85
@@ -123,6 +126,8 @@ def settle(
     A `is_persons_act` is one that a person asked for by name, in place of words read out of a conversation.
     """
     nearest = [(one, understood(one.memory)) for one in sorted(neighbors, key=lambda one: -one.similarity)]
+    if not may_settle(new):
+        return Settlement(Verdict.CREATE, effects=tuple(_doubts(new, neighbors, is_later)))
     links = _links([one for one, _ in nearest], policy)
     against = _contradicted(new, nearest, policy, is_later)
     for one, found in against:
@@ -235,13 +240,26 @@ def judge_pair(later: Memory, earlier: Memory, near: Neighbor, policy: CapturePo
         is_sure = judgment.is_certain or is_swapped
         chance = judgment.conflict if is_sure else min(judgment.conflict, MAX_UNSURE)
         return Conflict(chance, is_sure=is_sure, reason=f"contradicted, says {judgment.by}")
-    if judgment.is_doubt:
-        chance = min(judgment.conflict, MAX_UNSURE)
+    if judgment.is_doubt or (is_swapped and not judgment.is_harmless):
+        chance = min(max(judgment.conflict, UNSURE if is_swapped else 0.0), MAX_UNSURE)
         return Conflict(chance, is_sure=False, reason=f"may be outdated, says {judgment.by}")
     return None
 
 
 # Weigh: what a contradiction may do.
+
+
+def _doubts(
+    new: Memory, neighbors: Sequence[Neighbor], is_later: Callable[[Memory], bool]
+) -> Iterator[Effect]:
+    """Yield what is made doubtful by words that were hedged, reported or a request: a judge is quite sure."""
+    judged = [(one.judgment.conflict, one) for one in neighbors if one.judgment is not None]
+    for chance, one in sorted(judged, key=lambda pair: -pair[0])[:MAX_DOUBTED]:
+        old = one.memory
+        is_open = not (is_later(old) or old.pinned or is_weaker(new, old)) and _is_by_same(new, old)
+        if chance >= LIKELY and is_open and one.judgment is not None:
+            reason = f"may be outdated, says {one.judgment.by}"
+            yield Effect(Verdict.CHALLENGE, old, reason, min(chance, MAX_UNSURE))
 
 
 def _effects(
@@ -256,8 +274,10 @@ def _effects(
     found: list[Effect] = []
     retired = doubted = 0
     for one, conflict_ in against:
+        if is_later(one.memory):
+            continue
         doubted += not conflict_.is_sure
-        if is_later(one.memory) or doubted > MAX_DOUBTED:
+        if not conflict_.is_sure and doubted > MAX_DOUBTED:
             continue
         verdict = weigh(new, one.memory, conflict_, policy, is_persons_act=is_persons_act)
         if verdict is Verdict.SUPERSEDE:
@@ -274,12 +294,14 @@ def weigh(
     """
     Return what becomes of an older statement that a newer one contradicts: superseded, challenged, or left.
 
-    A weaker source and another speaker may at most challenge, and a mere doubt of theirs does nothing. What
-    is pinned or about health gives way only to a person who asks for it in words that tell of a change, what
+    A weaker source and another speaker may at most challenge. A mere doubt of theirs does nothing: it must be
+    likely, of what is not guarded and by nobody else, such as an agent that reports what it did. What is
+    pinned or about health gives way only to a person who asks for it in words that tell of a change, what
     was stated often only to such words. What says more than is contradicted stays.
     """
     if is_weaker(new, old) or not _is_by_same(new, old):
-        return Verdict.CHALLENGE if found.is_sure else Verdict.CREATE
+        is_report = found.chance >= LIKELY and _is_by_same(new, old) and not old.is_guarded
+        return Verdict.CHALLENGE if found.is_sure or is_report else Verdict.CREATE
     if old.is_guarded and not (is_persons_act and is_change(new)):
         return Verdict.CHALLENGE
     is_supported = old.evidence_count >= policy.evidence_to_coexist and not is_change(new)

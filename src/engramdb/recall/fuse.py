@@ -136,15 +136,24 @@ def by_rank(
     weights: Mapping[str, float],
     *,
     constant: int,
+    heirs: Mapping[int, int],
 ) -> list[Fused]:
-    """Return the candidates by weighted rank fusion of the indexes' lists."""
+    """
+    Return the candidates in the order of weighted rank fusion of the indexes' lists.
+
+    Where an index found what is gone, its heir has that rank. The scores stay those of the candidates: a rank
+    says what fits better, not how well.
+    """
     scores = dict.fromkeys((one.key for one in ranked), 0.0)
     for name, found in answers.items():
         share = share_of(name, answers, weights)
+        ranks: dict[int, int] = {}
         for rank, one in enumerate(found, start=1):
-            if one.key in scores:
-                scores[one.key] += share / (constant + rank)
-    return in_order(normalised(scores))
+            ranks.setdefault(heirs.get(one.key, one.key), rank)
+        for key, rank in ranks.items():
+            if key in scores:
+                scores[key] += share / (constant + rank)
+    return sorted(ranked, key=lambda one: (-scores[one.key], -one.key))
 
 
 def by_difference(
@@ -186,16 +195,6 @@ def by_model(
     scores = model.score(question, [texts[one.key] for one in known])
     ordered = in_order(dict(zip([one.key for one in known], scores, strict=True)))
     return ordered + [one for one in ranked if one.key not in texts]
-
-
-def normalised(scores: Mapping[int, float]) -> dict[int, float]:
-    """Return scores stretched to [0, 1]; a single one, or all the same, become 1."""
-    if not scores:
-        return {}
-    low, high = min(scores.values()), max(scores.values())
-    if high <= low:
-        return dict.fromkeys(scores, 1.0)
-    return {key: (score - low) / (high - low) for key, score in scores.items()}
 
 
 def _rows(pool: Sequence[Fused], vectors: Mapping[int, NDArray[np.float32]]) -> NDArray[np.float32]:

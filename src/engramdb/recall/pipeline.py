@@ -47,6 +47,7 @@ from engramdb.recall.gather import (
 from engramdb.recall.period import resolve_anchor
 from engramdb.recall.plan import RecallPlan, plan
 from engramdb.recall.revision import (
+    MAX_CANDIDATES,
     REPLACED,
     Succession,
     both_sides,
@@ -208,7 +209,8 @@ def recall(
         with notes.timed("weigh"):
             hits = _weighed(asking, ranked, best, disputed)
             hits = both_sides(tx, asking, hits, lambda memory, beside: _other_side(asking, memory, beside))
-            premises = outdated_premises(tx, asking, hits[: query.limit], ranked.succession)
+            near = [one.key for one in ranked.order[:MAX_CANDIDATES]]
+            premises = outdated_premises(tx, asking, hits[: query.limit], ranked.succession, near=near)
         with notes.timed("archived"):
             archived = find_archived(tx, asking, hits, answers=ranked.answers, words=ranked.words)
         said = _said(tx, asking, hits) if with_turns and falls_short(asking, hits) else None
@@ -312,7 +314,13 @@ def _reordered(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
         if asking.strategy == "cross_encoder":
             order = _read_by_model(tx, asking, order)
         if asking.strategy in ("rrf", "rrf_then_mmr"):
-            order = by_rank(order, ranked.answers, ranked.weights, constant=RANK_CONSTANT)
+            order = by_rank(
+                order,
+                ranked.answers,
+                ranked.weights,
+                constant=RANK_CONSTANT,
+                heirs=ranked.succession.stands_for,
+            )
         if asking.strategy in ("mmr", "rrf_then_mmr") and asking.vector is not None:
             floor = asking.sources.embedder.similarity_floor
             vectors = _vectors(tx, asking, order)

@@ -9,9 +9,10 @@ first. A question that takes something outdated for granted is answered with the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from engramdb.lifecycle.questions import open_question_for
@@ -19,7 +20,7 @@ from engramdb.lifecycle.transitions import DISPUTING
 from engramdb.recall.as_of import held_instead
 from engramdb.recall.fuse import Fused, RankingSignal
 from engramdb.store.contract import Transaction
-from engramdb.text.changes import WordSort, difference
+from engramdb.text.changes import WordSort, difference, tells_change
 from engramdb.text.force import has_cue
 from engramdb.text.terms import query_terms
 from engramdb.values import BELIEVED, Dispute, Edge, EdgeType, Filters, Hit, Memory, OutdatedPremise, Status
@@ -36,8 +37,10 @@ LIKELY_OUTDATED: Final = 0.8
 """From this chance of a conflict the newer side stands first, however well each fits;"""
 FITS_AS_WELL: Final = 0.8
 """below it, where it has so much of the other's score: a lookalike rarely fits the question."""
-MAX_CHANGES: Final = 4
+MAX_CHANGES: Final = 6
 """Changes that a question is held against."""
+MAX_CANDIDATES: Final = 20
+"""Candidates among which disputed memories are looked for: what a question rests on it need not name."""
 MAX_LOOKED_AT: Final = 5
 """Hits whose own past is looked at."""
 
@@ -53,7 +56,9 @@ class Succession(Struct, frozen=True):
     living: list[Fused]
     signal: RankingSignal
     heirs: dict[int, int]
-    """By the key of what is gone, best first."""
+    """By the key of what was superseded, best first."""
+    stands_for: dict[int, int] = field(default_factory=dict)
+    """By the key of what was superseded or merged."""
 
 
 def succeed(tx: Transaction, fused: Sequence[Fused], asking: Asking, *, unfound: float) -> Succession:
@@ -77,7 +82,8 @@ def succeed(tx: Transaction, fused: Sequence[Fused], asking: Asking, *, unfound:
     living = [one for one in fused if one.key in shown]
     left = {key: heir for key, (heir, is_same) in heirs.items() if heir in shown and not is_same}
     ordered = {one.key: left[one.key] for one in fused if one.key in left}
-    return Succession(living, RankingSignal(name=REPLACED, gained=gained), ordered)
+    every = {key: heir for key, (heir, _) in heirs.items() if heir in shown}
+    return Succession(living, RankingSignal(name=REPLACED, gained=gained), ordered, every)
 
 
 def _of_then(tx: Transaction, fused: Sequence[Fused], asking: Asking, *, unfound: float) -> RankingSignal:
@@ -99,35 +105,63 @@ def both_sides(
     doubted = [hit.memory.id for hit in hits if hit.memory.status is Status.CHALLENGED]
     if not doubted:
         return list(hits)
-    questions = open_question_for(tx, doubted, asking.query.scope)
-    given = {hit.memory.id: hit for hit in hits}
-    ordered: dict[str, Hit] = {}
+    sides = _Sides(tx, asking, weigh, {hit.memory.id: hit for hit in hits})
     for hit in hits:
-        question = questions.get(hit.memory.id)
-        asked = (
-            Dispute() if question is None else Dispute(question_id=question.id, question=question.question)
-        )
-        disputes = []
-        behind: list[Memory] = []
-        for edge, other in _disputing(tx, asking, hit.memory):
-            disputes.append(replace(asked, by=other.id, kind=edge.type))
-            if edge.type is EdgeType.CONTRADICTS and other.id not in ordered:
-                if _goes_before(edge, hit, given.get(other.id)):
-                    ordered[other.id] = given.get(other.id) or weigh(other, hit)
+        sides.place(hit)
+    return list(sides.placed.values())
+
+
+class _Sides(Struct):
+    """Places hits so that what likely ended one of them stands before it, through chains of changes."""
+
+    tx: Transaction
+    asking: Asking
+    weigh: Callable[[Memory, Hit], Hit]
+    given: dict[str, Hit]
+    placed: dict[str, Hit] = field(default_factory=dict)
+    begun: set[str] = field(default_factory=set)
+
+    def place(self, hit: Hit) -> None:
+        """Place a hit, before it what goes before it, and after it what else disputes it."""
+        memory = hit.memory
+        if memory.id in self.begun:
+            return
+        self.begun.add(memory.id)
+        disputing = list(_disputing(self.tx, self.asking, memory))
+        behind: list[Hit] = []
+        for edge, other in disputing:
+            if edge.type is EdgeType.CONTRADICTS:
+                found = self.given.get(other.id)
+                shown = found or self.weigh(other, hit)
+                if _goes_before(edge, hit, other, found):
+                    self.place(shown)
                 else:
-                    behind.append(other)
-        if question is not None and not disputes:
-            disputes.append(asked)  # nothing was said against it, but somebody has to say whether it holds
-        ordered.setdefault(hit.memory.id, replace(hit, disputes=tuple(disputes)) if disputes else hit)
-        for other in behind:
-            ordered.setdefault(other.id, given.get(other.id) or weigh(other, hit))
-    return list(ordered.values())
+                    behind.append(shown)
+        self.placed[memory.id] = replace(hit, disputes=self._disputes(memory, disputing))
+        for other_hit in behind:
+            self.place(other_hit)
+
+    def _disputes(self, memory: Memory, disputing: Sequence[tuple[Edge, Memory]]) -> tuple[Dispute, ...]:
+        """Return what disputes a memory with the open question, or that alone where nothing was said."""
+        if memory.status is not Status.CHALLENGED:
+            return ()
+        asked = open_question_for(self.tx, [memory.id], self.asking.query.scope).get(memory.id)
+        bare = Dispute() if asked is None else Dispute(question_id=asked.id, question=asked.question)
+        found = tuple(replace(bare, by=other.id, kind=edge.type) for edge, other in disputing)
+        return found or (() if asked is None else (bare,))
 
 
-def _goes_before(edge: Edge, hit: Hit, other: Hit | None) -> bool:
-    """Return whether what disputes a hit stands before it: it is likely right, or fits about as well."""
-    is_likely = edge.weight >= LIKELY_OUTDATED
-    return is_likely or (other is not None and other.score >= FITS_AS_WELL * hit.score)
+def _goes_before(edge: Edge, hit: Hit, other: Memory, found: Hit | None) -> bool:
+    """
+    Return whether what disputes a hit stands before it: it is likely right, or fits about as well.
+
+    What comes from a weaker source does where it tells of a change, and never before what is guarded.
+    """
+    old = hit.memory
+    is_weaker = other.provenance.source.trust < old.provenance.source.trust
+    if is_weaker and (old.is_guarded or not tells_change(other.told)):
+        return False
+    return edge.weight >= LIKELY_OUTDATED or (found is not None and found.score >= FITS_AS_WELL * hit.score)
 
 
 def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tuple[Edge, Memory]]:
@@ -147,36 +181,37 @@ def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tupl
 
 
 def outdated_premises(
-    tx: Transaction, asking: Asking, hits: Sequence[Hit], succession: Succession
+    tx: Transaction, asking: Asking, hits: Sequence[Hit], succession: Succession, *, near: Sequence[int]
 ) -> tuple[OutdatedPremise, ...]:
-    """Return the changes that the question overlooks: it takes for granted what was so before."""
-    changes = list(_changes(tx, asking, hits, succession))[:MAX_CHANGES]
+    """Return the changes that the question overlooks, of its hits and of what is `near` by key."""
+    changes = list(islice(_changes(tx, asking, hits, succession, near), MAX_CHANGES))
     if not changes or asking.then.is_past:
         return ()
     judge = asking.sources.premises
     said = [(old.told, new.told) for old, new in changes]
-    named = [_names_the_past(asking.query.text, old, new) for old, new in said]
-    judged = (None if judge is None else judge.rests_on(asking.query.text, said)) or named
+    rests = None if judge is None else judge.rests_on(asking.query.text, said)
+    if rests is None:
+        rests = [_names_the_past(asking.query.text, old, new) for old, new in said]
     return tuple(
         OutdatedPremise(was=old, now=new, is_certain=old.status is not Status.CHALLENGED)
-        for (old, new), *rests in zip(changes, judged, named, strict=False)
-        if any(rests)
+        for (old, new), is_resting in zip(changes, rests, strict=False)
+        if is_resting
     )
 
 
 def _changes(
-    tx: Transaction, asking: Asking, hits: Sequence[Hit], succession: Succession
+    tx: Transaction, asking: Asking, hits: Sequence[Hit], succession: Succession, near: Sequence[int]
 ) -> Iterator[tuple[Memory, Memory]]:
     """Yield what was and what is now, of what fits the question, best first and each once."""
     seen: set[str] = set()
-    for old, new in _all_changes(tx, asking, hits, succession):
+    for old, new in _all_changes(tx, asking, hits, succession, near):
         if old.id not in seen and asking.query.scope.sees(old.scope) and "injection" not in old.flags:
             seen.add(old.id)
             yield old, new
 
 
 def _all_changes(
-    tx: Transaction, asking: Asking, hits: Sequence[Hit], succession: Succession
+    tx: Transaction, asking: Asking, hits: Sequence[Hit], succession: Succession, near: Sequence[int]
 ) -> Iterator[tuple[Memory, Memory]]:
     scope = asking.query.scope
     best = list(succession.heirs.items())[:MAX_LOOKED_AT]
@@ -196,6 +231,10 @@ def _all_changes(
             old = tx.memories.get(hit.memory.supersedes, scope=scope)
             if old is not None and old.status is Status.SUPERSEDED:
                 yield old, hit.memory
+    for old in tx.memories.by_keys(near).values():
+        for edge, new in _disputing(tx, asking, old):
+            if edge.type is EdgeType.CONTRADICTS:
+                yield old, new
 
 
 def _names_the_past(question: str, old: str, new: str) -> bool:
