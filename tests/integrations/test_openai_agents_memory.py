@@ -12,7 +12,7 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 
 from engramdb import Engram, Scope
 from engramdb.integrations.openai_agents import EngramSession, memory_instructions, memory_tools
-from engramdb.values import Source
+from engramdb.values import Source, Status
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -119,6 +119,22 @@ def test_a_model_remembers_recalls_corrects_and_forgets(engram: Engram) -> None:
     assert held == {
         "The launch of Falcon is on 12 May": Source.HUMAN,
         "Maya leads the launch": Source.HUMAN,
+    }
+
+
+def test_a_model_cannot_replace_what_a_person_pinned(engram: Engram) -> None:
+    """It is told so, and what it stated is kept beside it."""
+    first = engram.remember("The launch of Falcon is on 3 May", pinned=True)
+    model = Player(
+        ("correct", {"memory_id": first.id, "statement": "The launch of Falcon is on 12 May"}), "done"
+    )
+
+    run(Agent(name="helper", model=model, tools=list(memory_tools(engram))), "It has moved to 12 May.")
+
+    assert "only the user changes it" in returned(model)[0]
+    assert {one.content: one.status for one in engram.list()} == {
+        "The launch of Falcon is on 3 May": Status.CHALLENGED,
+        "The launch of Falcon is on 12 May": Status.ACTIVE,
     }
 
 

@@ -103,6 +103,24 @@ def test_hints_tell_reading_from_writing_and_from_destroying(visitor: Talk) -> N
     assert {hint.open_world_hint for hint in hints.values()} == {False}
 
 
+def test_what_is_pinned_is_disputed_and_the_model_told_to_ask(talk: Talk) -> None:
+    """A model changes neither what is pinned nor what is about health, and its words do not say it did."""
+    old = talk.values("remember", content="My landlord is called Osei", from_user=True)["memory"]
+    talk.values("pin", memory=old["id"])
+
+    said = talk.call("correct", memory=old["id"], content="My landlord is called Mensah")
+
+    told, values = str(said.content), values_of(said)
+    assert "Not replaced: it is pinned or about health, so only the user changes it." in told
+    assert "Corrected" not in told
+    assert values["disputed"] == old["id"]
+    hits = talk.values("recall", query="what is my landlord called?")["hits"]
+    assert {hit["id"]: hit.get("status") for hit in hits} == {
+        values["memory"]["id"]: None,
+        old["id"]: "challenged",
+    }
+
+
 def test_a_memory_is_remembered_recalled_corrected_and_forgotten(talk: Talk) -> None:
     """The core in one life; what is recalled next is always what holds now."""
     old = talk.values("remember", content="My editor is vim", category="preference", from_user=True)["memory"]

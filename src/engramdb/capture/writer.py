@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from msgspec.structs import asdict
+
 from engramdb.capture.pipeline import observe
 from engramdb.clock import Clock
 from engramdb.health import Health
@@ -20,7 +22,7 @@ from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.write import Admission, refuse_forgotten
 from engramdb.policy import Policy
 from engramdb.store.contract import Store
-from engramdb.values import Actor, Answered, Memory, MemoryId, Scope, Turn
+from engramdb.values import Actor, Answered, CorrectedMemory, Memory, MemoryId, Scope, Turn
 
 BULK_ROWS = 256
 """Drafts per write of `remember_many`: large enough to be fast, small enough for others to get their turn."""
@@ -146,8 +148,8 @@ class StatementWriter:
         reinstate: bool = False,
         expected_version: Memory | None,
         actor: Actor | None = None,
-    ) -> Memory:
-        """Put a new statement in the place of an old one."""
+    ) -> CorrectedMemory:
+        """Put a new statement in the place of an old one, or beside it."""
         corrected = correct(
             memory_id,
             content,
@@ -160,7 +162,7 @@ class StatementWriter:
             expected_version=expected_version,
             is_explicit=True,
         )
-        return self._embedded(corrected)
+        return CorrectedMemory(**asdict(self._embedded(corrected)), disputed=corrected.disputed)
 
     def answer(self, question_id: str, answer: str, *, scope: Scope) -> Answered:
         """Answer an open question, and make true what follows from it."""

@@ -47,6 +47,7 @@ from engramdb.values import (
     Brief,
     Census,
     Confidence,
+    CorrectedMemory,
     DoctorReport,
     Domain,
     DreamReport,
@@ -805,12 +806,13 @@ class Engram:
         expected_version: Memory | None = None,
         scope: Scope | None = None,
         actor: Actor | None = None,
-    ) -> Memory:
+    ) -> CorrectedMemory:
         """
         Put a new statement in the place of an old one; the old stays in the history.
 
         The old one is named by its id, by the last eight characters of it, or by its own words. With
-        `reinstate`, what it had displaced counts again.
+        `reinstate`, what it had displaced counts again. What is pinned or about health only a person
+        replaces: what an agent states is kept beside it and makes it `disputed`.
         `expected_version`, here and in every verb that changes one memory, is the memory as the caller read
         it: if any process has changed it since, `MemoryChanged` is raised and nothing is written.
         """

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from engramdb.errors import EngramError
 from engramdb.integrations.transcript import in_thread
 from engramdb.text.dates import standalone
-from engramdb.values import Actor, ActorKind, Memory, SaidTurn, Source
-from engramdb.verbs.wording import SAID, speaker_of
+from engramdb.values import Actor, ActorKind, CorrectedMemory, Memory, SaidTurn, Source
+from engramdb.verbs.wording import NOT_REPLACED, SAID, speaker_of
 
 if TYPE_CHECKING:
     from engramdb import Engram, Scope
@@ -92,11 +92,10 @@ class MemoryCalls:
             statement: What is true instead, as one fact that can be understood by itself.
             reason: Why.
         """
-        return _shown(
-            await self._answered(
-                self._engram.correct, memory_id, statement, reason=reason, scope=self._scope, actor=_MODEL
-            )
+        corrected: CorrectedMemory = await self._answered(
+            self._engram.correct, memory_id, statement, reason=reason, scope=self._scope, actor=_MODEL
         )
+        return _shown(corrected) | ({} if corrected.disputed is None else {"note": NOT_REPLACED})
 
     async def forget(self, memory_id: str, reason: str = "") -> dict[str, str]:
         """

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engramdb.errors import (
     EmbeddingError,
     EngramError,
+    MemoryChanged,
     SecurityError,
     StatementForgotten,
     StatusNotAllowed,
@@ -38,6 +39,7 @@ from engramdb.lifecycle.write import (
     Admission,
     AdmissionOutcome,
     Write,
+    challenge,
     refuse_forgotten,
     store_candidate,
 )
@@ -46,10 +48,24 @@ from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.settings import DateOrder
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.terms import passage
-from engramdb.values import Action, Actor, AuditEvent, EmbedderIdentity, Memory, MemoryId, Scope
+from engramdb.values import (
+    Action,
+    Actor,
+    ActorKind,
+    AuditEvent,
+    EdgeType,
+    EmbedderIdentity,
+    Memory,
+    MemoryId,
+    Provenance,
+    Scope,
+    Source,
+    Status,
+)
 from engramdb.values.memory import DOCUMENT_EXTRACTOR
 
 NEAR_SHARE = 0.25
+OBJECTED = "an agent says otherwise"
 MAX_JUDGING_SECONDS = 0.05
 """After so long a write asks no judge any more; what is left is judged in the background. A question that is
 under way is waited for: a chat model's one, or a pair of 8 ms."""
@@ -230,11 +246,12 @@ def save(
     actor: Actor,
     now: datetime,
     is_explicit: bool = False,
+    is_objection: bool = False,
 ) -> list[Admission]:
     """Settle and write the candidates, each against the store and against those before it."""
     writer = MemoryWriter(tx, actor, now)
     has_judge = pipeline.judge is not None
-    write = Write(writer, pipeline.policy, pipeline.likeness, pipeline.merging, has_judge)
+    write = Write(writer, pipeline.policy, pipeline.likeness, pipeline.merging, has_judge, is_objection)
     returning = Returning(tx, pipeline.forgotten, actor=actor, is_explicit=is_explicit)
     recognized = prepared.forgotten
     if tx.forgotten.stamp() != prepared.forgotten_stamp:  # something was forgotten, or came back, meanwhile
@@ -355,23 +372,35 @@ def correct(
     """
     Put a new statement in the place of an old one, which stays in the history, and return the new.
 
-    With `reinstate`, what the old one had displaced counts again.
+    With `reinstate`, what the old one had displaced counts again. What is pinned or about health only a
+    person replaces: the statement of anybody else is stored beside it, and makes it disputed.
     Raises `StatementForgotten`, and the old one stays, where it says what was forgotten; see `admit`.
     """
     with pipeline.store.read() as tx:
-        draft = replacement(find_own(tx, memory_id, scope, expected_version=expected_version), text, now)
+        old = find_own(tx, memory_id, scope, expected_version=expected_version)
+    is_objection = not may_replace(old, actor)
+    draft = replacement(old, text, now)
+    draft = objection(draft) if is_objection else draft
     prepared = prepare([draft], pipeline, now=now, leaving=memory_id)
     with pipeline.store.atomic() as tx:
         old = find_own(tx, memory_id, scope, expected_version=expected_version)
         if old.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
-        if reinstate:
+        if may_replace(old, actor) is is_objection:
+            raise MemoryChanged(f"memory {memory_id} was pinned, or is no longer, since it was looked at")
+        if reinstate and not is_objection:
             reinstate_displaced(MemoryWriter(tx, actor, now), old)
-        admission = put_in_place(
+        put = put_beside if is_objection else put_in_place
+        admission = put(
             tx, old, prepared, pipeline, reason=reason, actor=actor, now=now, is_explicit=is_explicit
         )
         refuse_forgotten([admission])  # with all that was done for it
         return admission
+
+
+def may_replace(memory: Memory, actor: Actor) -> bool:
+    """Return whether a memory may go on somebody's word."""
+    return actor.kind is ActorKind.PERSON or not memory.is_guarded
 
 
 def renew(
@@ -410,6 +439,39 @@ def put_in_place(
     until = max(now, old.holds_from) if is_known else None
     writer.supersede(old, admission.memory, action=Action.CORRECT, reason=reason, until=until)
     return admission
+
+
+def put_beside(
+    tx: Transaction,
+    old: Memory,
+    prepared: Prepared,
+    pipeline: WritePipeline,
+    *,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    is_explicit: bool = False,
+) -> Admission:
+    """Store the one statement that was prepared and let it dispute an old one, unless it is withheld."""
+    writer = MemoryWriter(tx, actor, now)
+    writer.make_way(old)
+    (admission,) = save(
+        tx, prepared, pipeline, actor=actor, now=now, is_explicit=is_explicit, is_objection=True
+    )
+    writer.stand_again(old)
+    if admission.is_withheld:
+        return admission
+    if old.status is Status.ACTIVE:
+        challenge(writer, old, by=admission.memory, reason=reason or OBJECTED, chance=1.0)
+    else:
+        writer.link(admission.memory, old, EdgeType.CONTRADICTS)
+    return replace(admission, disputed=old.id)
+
+
+def objection(draft: Draft) -> Draft:
+    """Return what would take the place of a memory as what somebody states who may not replace it."""
+    said = Provenance(source=Source.ASSISTANT)
+    return replace(draft, provenance=said, pinned=False, supersedes=None, version=1)
 
 
 def replacement(old: Memory, text: str, now: datetime) -> Draft:

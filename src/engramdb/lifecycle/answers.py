@@ -17,7 +17,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.errors import InvalidQuery
-from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, put_in_place, replacement, save
+from engramdb.lifecycle.admission import (
+    Prepared,
+    WritePipeline,
+    may_replace,
+    prepare,
+    put_in_place,
+    replacement,
+    save,
+)
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.pair_rules import is_negation
 from engramdb.lifecycle.questions import asked_about, find_open_question, is_quotable, topic_of
@@ -83,7 +91,7 @@ class AnswerRequest(Struct, frozen=True, kw_only=True):
 
     def may_retire(self, memory: Memory) -> bool:
         """Return whether a memory may go on this actor's word."""
-        return self.actor.kind is ActorKind.PERSON or not memory.is_guarded
+        return may_replace(memory, self.actor)
 
 
 class Decision(Struct, frozen=True):

@@ -40,6 +40,7 @@ from engramdb.values import (
     Box,
     EdgeType,
     Memory,
+    MemoryId,
     Provenance,
     Scope,
     Source,
@@ -150,6 +151,8 @@ class Admission(Struct, frozen=True):
     """Whether it was compared with what was known before; if not, that is done later."""
     forgotten_at: datetime | None = None
     """When the person asked to forget what it says, where they did."""
+    disputed: MemoryId | None = None
+    """What it was to replace and may only dispute."""
 
     @property
     def is_withheld(self) -> bool:
@@ -181,6 +184,8 @@ class Write(Struct):
     merging: DreamPolicy
     has_judge: bool = False
     """Whether something stronger than the rules looks at what was written later."""
+    is_objection: bool = False
+    """Whether it says that something known is wrong, and so is no echo of it."""
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
     fresh: dict[int, Memory] = field(default_factory=dict)
     """What this write has made of its candidates, by place: later ones are settled against them too."""
@@ -225,7 +230,7 @@ def _settled(
     is_judged: bool,
 ) -> Admission:
     memory = candidate.memory
-    echoed = echoes(write.tx, memory, write.likeness, now=write.now)
+    echoed = None if write.is_objection else echoes(write.tx, memory, write.likeness, now=write.now)
     if echoed is not None:
         return Admission(echoed, AdmissionOutcome.ECHOED)
     twins = write.tx.memories

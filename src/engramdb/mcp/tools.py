@@ -36,6 +36,7 @@ from engramdb.values import (
     Act,
     Answered,
     Confidence,
+    CorrectedMemory,
     EntityProfile,
     ForgottenMemory,
     Gap,
@@ -56,7 +57,13 @@ from engramdb.values.recall import TimelineEntry
 from engramdb.verbs.memories import Unlinked
 from engramdb.verbs.table import in_order
 from engramdb.verbs.verb import Verb, flat_fields
-from engramdb.verbs.wording import answered_in_words, is_far_off, is_said_otherwise, reflection_lines
+from engramdb.verbs.wording import (
+    NOT_REPLACED,
+    answered_in_words,
+    is_far_off,
+    is_said_otherwise,
+    reflection_lines,
+)
 
 # --- memories -----------------------------------------------------------------------------------------------
 
@@ -156,6 +163,13 @@ RECALL = Tool(
 )
 
 
+def _corrected(_request: Any, memory: CorrectedMemory) -> ToolAnswer:
+    values: dict[str, Any] = {"memory": shape(memory)}
+    if memory.disputed is None:
+        return ToolAnswer(f"Corrected; from now on: {line(memory)}", values)
+    return ToolAnswer(f"{NOT_REPLACED}\nStored: {line(memory)}", values | {"disputed": memory.disputed})
+
+
 def _told_about(before: str) -> Any:
     """Return what tells of one memory after some words."""
     return lambda _request, memory: ToolAnswer(f"{before} {line(memory)}", {"memory": shape(memory)})
@@ -172,7 +186,7 @@ CORRECT = Tool(
         "content": Argument(description="The whole statement as it is true now"),
         "reason": WHY,
     },
-    render=_told_about("Corrected; from now on:"),
+    render=_corrected,
 )
 
 

@@ -615,6 +615,14 @@ class ForgottenMemory(Memory, frozen=True, kw_only=True):
     """Whether these count again already."""
 
 
+class CorrectedMemory(Memory, frozen=True, kw_only=True):
+    """A memory that states what holds instead of another one."""
+
+    disputed: MemoryId | None = None
+    """The one that it was to replace and may only dispute, since that is pinned or about health and only a
+    person replaces it: both are kept, and a question is open."""
+
+
 # EmbedderIdentity: which vectors may be compared with one another.
 
 Metric: TypeAlias = Literal["cosine", "dot", "euclidean", "hamming"]

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from engramdb.values import (
     Act,
+    CorrectedMemory,
     Edge,
     EdgeType,
     Erasure,
@@ -233,7 +234,7 @@ class LinksRequest(OneMemory, frozen=True, kw_only=True):
 
 @verb(
     "correct",
-    gives=Memory,
+    gives=CorrectedMemory,
     writes=True,
     http=Route(method="POST", path="/v1/correct", tag="memories"),
     cli=Command(

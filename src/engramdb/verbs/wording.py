@@ -146,6 +146,11 @@ def is_far_off(answer: Recall) -> bool:
 
 SAID: Final = "said, not kept as a memory"
 """How every surface marks what recall found in turns alone."""
+NOT_REPLACED: Final = (
+    "Not replaced: it is pinned or about health, so only the user changes it. What you stated is stored "
+    "beside it, and it counts as disputed: ask the user which holds."
+)
+"""What a model is told that wanted to correct such a memory."""
 
 
 def speaker_of(said: SaidTurn) -> str:

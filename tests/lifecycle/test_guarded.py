@@ -1,0 +1,180 @@
+"""What is pinned or about health only a person replaces; what an agent says against it disputes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from engramdb import Engram, Settings, Source
+from engramdb.errors import MemoryChanged, StatementForgotten
+from engramdb.lifecycle import admission
+from engramdb.values import Action, Actor, ActorKind, GapKind, Memory, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from engramdb.testing import ManualClock
+
+AGENT = Actor(name="claude", kind=ActorKind.AGENT)
+GUARDED = {
+    "pinned": ("My landlord is called Osei", "My landlord is called Mensah", {"pinned": True}),
+    "health": ("I am allergic to peanuts", "I am allergic to cashews", {}),
+}
+
+
+@pytest.fixture
+def agent(store_path: Path, clock: ManualClock, engram: Engram) -> Iterator[Engram]:
+    """The store of a person, opened by an agent."""
+    settings = engram._parts.settings
+    with Engram.open(store_path, settings=settings, clock=clock, background=False, actor=AGENT) as opened:
+        yield opened
+
+
+@pytest.fixture
+def engram(store_path: Path, clock: ManualClock) -> Iterator[Engram]:
+    """An empty store, opened by a person."""
+    with Engram.open(store_path, settings=Settings(reader="rules"), clock=clock, background=False) as opened:
+        yield opened
+
+
+@pytest.fixture(params=list(GUARDED.values()), ids=list(GUARDED))
+def told(request: pytest.FixtureRequest, engram: Engram, clock: ManualClock) -> tuple[Memory, str]:
+    """A memory that is guarded, and what somebody says instead a month later."""
+    content, instead, labels = request.param
+    memory = engram.remember(content, **labels)
+    clock.advance(days=30)
+    return memory, instead
+
+
+def test_an_agents_correction_disputes_it(engram: Engram, agent: Engram, told: tuple[Memory, str]) -> None:
+    """Both are kept and found, the question is open, and nothing inherits the pin or the person's word."""
+    old, instead = told
+
+    new = agent.correct(old.id, instead, reason="they said so")
+
+    assert new.disputed == old.id
+    assert (new.status, new.supersedes, new.pinned) == (Status.ACTIVE, None, False)
+    assert new.provenance.source is Source.ASSISTANT
+    left = engram.get(old.id)
+    assert (left.status, left.pinned, left.content) == (Status.CHALLENGED, old.pinned, old.content)
+    assert engram.history(old.id)[-1].reason == "they said so"
+    (gap,) = engram.gaps()
+    assert (gap.kind, set(gap.memories)) == (GapKind.CONTRADICTION, {old.id, new.id})
+    hits = {hit.memory.id: hit for hit in engram.recall(old.content).hits}
+    assert [one.by for one in hits[old.id].disputes] == [new.id]
+
+
+def test_a_persons_correction_replaces_it(engram: Engram, told: tuple[Memory, str]) -> None:
+    """And what is pinned stays pinned, in other words."""
+    old, instead = told
+
+    new = engram.correct(old.id, instead)
+
+    assert (new.disputed, new.supersedes, new.pinned) == (None, old.id, old.pinned)
+    assert engram.get(old.id).status is Status.SUPERSEDED
+
+
+def test_who_acts_may_be_named_for_one_call(engram: Engram, told: tuple[Memory, str]) -> None:
+    """A program of a person hands a model's wish on."""
+    old, instead = told
+
+    assert engram.correct(old.id, instead, actor=AGENT).disputed == old.id
+    assert engram.get(old.id).status is Status.CHALLENGED
+
+
+def test_an_agent_corrects_what_nobody_guards(engram: Engram, agent: Engram) -> None:
+    """As ever."""
+    old = engram.remember("My editor is vim")
+
+    new = agent.correct(old.id, "My editor is Helix")
+
+    assert (new.disputed, new.supersedes) == (None, old.id)
+    assert engram.get(old.id).status is Status.SUPERSEDED
+
+
+def test_a_correction_of_what_was_just_given_is_no_echo(engram: Engram, agent: Engram) -> None:
+    """Though all of its words stand in what the agent has just read."""
+    old = engram.remember("I am allergic to peanuts and cashews")
+    agent.recall("what am I allergic to?", session="s")
+
+    new = agent.correct(old.id, "I am allergic to peanuts")
+
+    assert new.id != old.id
+    assert engram.get(old.id).status is Status.CHALLENGED
+    assert engram.get(old.id).reinforcements == 0
+
+
+def test_saying_it_twice_changes_nothing_more(
+    engram: Engram, agent: Engram, told: tuple[Memory, str]
+) -> None:
+    """The statement counts as said again, and one question is open."""
+    old, instead = told
+    first = agent.correct(old.id, instead)
+    confidence = engram.get(old.id).confidence
+
+    second = agent.correct(old.id, instead)
+
+    assert second.id == first.id
+    assert engram.get(old.id).confidence == confidence
+    assert len(engram.gaps()) == 1
+
+
+def test_the_person_settles_it(engram: Engram, agent: Engram, told: tuple[Memory, str]) -> None:
+    """By answering, in the agent's favor or not."""
+    old, instead = told
+    new = agent.correct(old.id, instead)
+    (gap,) = engram.gaps()
+
+    engram.answer(gap.id, instead)
+
+    assert engram.get(old.id).status is Status.SUPERSEDED
+    assert engram.get(new.id).status is Status.ACTIVE
+
+
+def test_a_dispute_is_undone_as_one_act(engram: Engram, agent: Engram, told: tuple[Memory, str]) -> None:
+    """The statement goes, and the old one holds as before."""
+    old, instead = told
+    new = agent.correct(old.id, instead)
+
+    engram.undo(act=engram.acts()[0].id)
+
+    assert (engram.get(old.id).status, engram.get(old.id).confidence) == (Status.ACTIVE, old.confidence)
+    assert engram.get(new.id).status not in (Status.ACTIVE, Status.CHALLENGED)
+    assert engram.gaps() == []
+
+
+def test_what_was_forgotten_disputes_nothing(
+    engram: Engram, agent: Engram, clock: ManualClock, told: tuple[Memory, str]
+) -> None:
+    """It is withheld, and the old one stays as it was."""
+    old, instead = told
+    gone = engram.remember(f"{instead}, says Ada", source=Source.INGEST)
+    engram.forget(gone.id)
+    before = engram.get(old.id)
+    clock.advance(hours=1)
+
+    with pytest.raises(StatementForgotten):
+        agent.correct(old.id, gone.content)
+
+    assert engram.get(old.id) == before
+
+
+def test_what_is_pinned_meanwhile_is_not_replaced(
+    engram: Engram, agent: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last look is in the write itself."""
+    old = engram.remember("My editor is vim")
+    prepare = admission.prepare
+
+    def pinned_first(*drafts: Any, **options: Any) -> admission.Prepared:
+        engram.pin(old.id)
+        return prepare(*drafts, **options)
+
+    monkeypatch.setattr(admission, "prepare", pinned_first)
+    with pytest.raises(MemoryChanged):
+        agent.correct(old.id, "My editor is Helix")
+
+    assert engram.get(old.id).status is Status.ACTIVE
+    assert [event.action for event in engram.history(old.id)] == [Action.REMEMBER, Action.PIN]
