@@ -81,7 +81,7 @@ def test_every_verb_that_takes_the_condition_is_tried_here() -> None:
 
 def test_every_verb_that_changes_one_memory_takes_the_condition() -> None:
     """What is given a memory's id takes it too, or only looks."""
-    looks = {"get", "history", "links", "imported_from", "forecast"}
+    looks = {"get", "history", "links", "evidence", "imported_from", "forecast"}
     verbs = inspect.getmembers(Engram, inspect.isfunction)
 
     named = {name for name, verb in verbs if "memory_id" in inspect.signature(verb).parameters}

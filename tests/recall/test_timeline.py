@@ -77,7 +77,7 @@ def test_a_correction_by_hand_keeps_its_reason(engram: Engram, clock: ManualCloc
     entry = only(told(engram), CORRECTION)
 
     assert (entry.at, entry.reason) == (clock.now(), "I switched")
-    assert entry.memory == new
+    assert entry.memory == engram.get(new.id)
     assert entry.replaced == engram.get(old.id)
 
 
