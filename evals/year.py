@@ -1,0 +1,212 @@
+"""
+Does a year of aging and dreaming lose what somebody wants to keep, and how much smaller is the store?
+
+    python -m evals.year [--embedder static] [--preset balanced ...] [--seed 1]
+
+Sixty things worth keeping (`year_data`) are told once each, in the first nine months, between conversations
+by other hands: `conversations/open` and the open halves of `beliefs/data`, about seven messages a day. The
+same year is lived twice: with a sweep a week and a dream a month, and with neither. Then every thing is asked
+for. An answer is right where one of the first five hits holds its words. The size of a store is what its
+living memories cost in tokens, conclusions of dreams and summaries included; per answer, that over the right
+answers.
+The write-up is docs/lab/0045-aging-by-kind.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from engramdb import Engram, Settings
+from engramdb.policy import PRESETS
+from engramdb.testing import ManualClock
+from engramdb.text.tokens import count_tokens
+from engramdb.values import Memory, Status
+from evals.report import keep, show
+
+HERE = Path(__file__).parent
+TALKS = HERE / "conversations" / "open"
+BELIEFS = HERE / "beliefs" / "data"
+BEGIN = datetime(2025, 1, 6, 8, tzinfo=UTC)
+DAYS = 365
+LAST_TOLD = 270
+"""What is to be kept is told by then, so that it is three months old at least."""
+TOP = 5
+SWEEP_DAYS, DREAM_DAYS = 7, 30
+SHARE_REMEMBERED = 0.2
+"""Of what is to be kept so much is stated by `remember`; the rest is only said."""
+
+
+class Kept(Struct, frozen=True):
+    """Something worth keeping, how it is asked for, and what a right answer holds."""
+
+    kind: str
+    text: str
+    question: str
+    answer: str
+
+
+class Message(Struct, frozen=True):
+    """Something said on a day of the year."""
+
+    day: int
+    session: str
+    text: str
+    role: str = "user"
+    is_remembered: bool = False
+
+
+# --- what is told -------------------------------------------------------------------------------------------
+
+
+def worth_keeping() -> list[Kept]:
+    """Return what is asked for at the end."""
+    return [Kept(**one) for one in _lines(HERE / "year_data" / "keep.jsonl")]
+
+
+def told(seed: int) -> list[Message]:
+    """Return everything that is said in the year, in its order."""
+    chance = random.Random(seed)
+    said = list(_small_talk(chance))
+    for number, one in enumerate(worth_keeping()):
+        day = chance.randrange(LAST_TOLD)
+        is_remembered = chance.random() < SHARE_REMEMBERED
+        said.append(Message(day, f"k{number}", one.text, is_remembered=is_remembered))
+    return sorted(said, key=lambda one: (one.day, one.session))
+
+
+def _small_talk(chance: random.Random) -> Iterator[Message]:
+    """Yield conversations, stories, pairs and repetitions, each on days of its own."""
+    for path in sorted(TALKS.glob("*.jsonl")):
+        for number, talk in enumerate(_lines(path)):
+            day = chance.randrange(DAYS)
+            for turn in talk["turns"]:
+                yield Message(day, f"{path.stem}{number}", turn["text"], role=turn["by"])
+    for name in ("stories", "traps"):
+        for one in _lines(BELIEFS / f"open_{name}.jsonl"):
+            days = sorted(chance.sample(range(DAYS), len(one["turns"])))
+            for day, (_, role, text) in zip(days, one["turns"], strict=True):
+                yield Message(day, f"{one['id']} {day}", text, role=role)
+    for name in ("harmless", "conflict"):
+        for one in _lines(BELIEFS / f"open_{name}.jsonl"):
+            day = chance.randrange(DAYS - min(one["days"], DAYS - 1))
+            yield Message(day, f"{one['id']}a", one["old"])
+            yield Message(min(DAYS - 1, day + one["days"]), f"{one['id']}b", one["new"])
+    for one in _lines(BELIEFS / "open_groups.jsonl"):
+        for place, wording in enumerate(one["wordings"]):
+            yield Message(chance.randrange(DAYS), f"{one['id']} {place}", wording)
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
+
+
+# --- a life -------------------------------------------------------------------------------------------------
+
+
+def live(engram: Engram, clock: ManualClock, said: Sequence[Message], *, ages: bool) -> None:
+    """Tell a year day by day, with or without sweeps and dreams."""
+    by_day: dict[int, list[Message]] = {}
+    for one in said:
+        by_day.setdefault(one.day, []).append(one)
+    for day in range(DAYS):
+        clock.set(BEGIN + timedelta(days=day))
+        for one in by_day.get(day, []):
+            clock.advance(minutes=2)
+            if one.is_remembered:
+                engram.remember(one.text, session=one.session)
+            else:
+                engram.observe(one.text, role=one.role, session=one.session)
+        engram.flush()
+        if ages and day % SWEEP_DAYS == SWEEP_DAYS - 1:
+            engram.age()
+        if ages and day % DREAM_DAYS == DREAM_DAYS - 1:
+            engram.dream()
+    clock.set(BEGIN + timedelta(days=DAYS))
+
+
+def measure(engram: Engram) -> dict[str, Any]:
+    """Return what is answered, what is offered from the archive, and what the store costs."""
+    right: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
+    offered, given, misses = 0, 0, []
+    for one in worth_keeping():
+        answer = engram.recall(one.question, limit=TOP, turns=False)
+        wanted = one.answer.casefold()
+        is_right = any(wanted in hit.memory.content.casefold() for hit in answer.hits)
+        asked[one.kind] += 1
+        right[one.kind] += is_right
+        offered += not is_right and any(wanted in x.memory.content.casefold() for x in answer.archived)
+        given += sum(count_tokens(hit.memory.content) for hit in answer.hits)
+        if not is_right:
+            misses.append(one.text)
+    living = list(_living(engram))
+    tokens = sum(count_tokens(one.content) for one in living)
+    total = sum(right.values())
+    return {
+        "right": total,
+        "of": sum(asked.values()),
+        "offered from the archive": offered,
+        "by kind": {kind: f"{right[kind]}/{asked[kind]}" for kind in asked},
+        "memories": len(living),
+        "derived": sum(one.is_restatement for one in living),
+        "tokens": tokens,
+        "tokens per answer": tokens / max(1, total),
+        "tokens given per question": given / sum(asked.values()),
+        "missed": misses,
+    }
+
+
+def _living(engram: Engram) -> Iterator[Memory]:
+    before = None
+    while page := engram.list(limit=1000, before=before):
+        yield from (one for one in page if one.status in (Status.ACTIVE, Status.CHALLENGED))
+        before = page[-1].id
+
+
+def run(preset: str, embedder: str, said: Sequence[Message], *, ages: bool) -> dict[str, Any]:
+    """Live a year in a new store and return what is left of it."""
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        clock = ManualClock(BEGIN)
+        settings = Settings(policy=preset, durability="relaxed", embedder=embedder)
+        with Engram.open(
+            Path(folder) / "memory.db", settings=settings, clock=clock, background=False
+        ) as engram:
+            live(engram, clock, said, ages=ages)
+            found = measure(engram)
+    return found | {"seconds": time.perf_counter() - started}
+
+
+def main() -> None:
+    """Live the years and report."""
+    parser = argparse.ArgumentParser(description="A year with aging and dreams, and one without")
+    parser.add_argument("--embedder", default="static")
+    parser.add_argument("--preset", nargs="+", default=["balanced"], choices=list(PRESETS))
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    said = told(arguments.seed)
+    rows, found = [], {}
+    for preset in arguments.preset:
+        for ages in (False, True):
+            one = run(preset, arguments.embedder, said, ages=ages)
+            found[f"{preset} {'on' if ages else 'off'}"] = one
+            shown = {name: value for name, value in one.items() if name not in ("missed", "by kind")}
+            rows.append({"preset": preset, "aging and dreams": "on" if ages else "off", **shown})
+            print(preset, ages, one["by kind"], *one["missed"], sep="\n  ", flush=True)
+    show(f"{len(said)} messages, {arguments.embedder}", rows)
+    keep(f"year-{arguments.embedder}-{arguments.seed}", {"messages": len(said), "runs": found})
+
+
+if __name__ == "__main__":
+    main()
