@@ -1,14 +1,18 @@
 """
 Does a year of aging and dreaming lose what somebody wants to keep, and how much smaller is the store?
 
-    python -m evals.year [--embedder static] [--preset balanced ...] [--seed 1]
+    python -m evals.year [--embedder static] [--reader rules] [--preset balanced ...] [--seed 1] [--folder F]
 
 Sixty things worth keeping (`year_data`) are told once each, in the first nine months, between conversations
 by other hands: `conversations/open` and the open halves of `beliefs/data`, about seven messages a day. The
 same year is lived twice: with a sweep a week and a dream a month, and with neither. Then every thing is asked
-for. An answer is right where one of the first five hits holds its words. The size of a store is what its
-living memories cost in tokens, conclusions of dreams and summaries included; per answer, that over the right
-answers.
+for. An answer is right where one of the first five hits holds its words.
+
+Two sizes are told. The *store per answer* is what all living memories cost in tokens, conclusions of dreams
+and summaries included, over the right answers: what is carried along for each. The *tokens given* are what
+the hits of a right answer cost: what is read for each. Besides, everything is asked that the authors of the
+conversations thought worth asking on the day, which nobody promised to keep for a year: how much of it is
+still among the hits, and how much is found at all, in the archive or among what was said.
 The write-up is docs/lab/0045-aging-by-kind.md.
 """
 
@@ -22,6 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +48,8 @@ LAST_TOLD = 270
 """What is to be kept is told by then, so that it is three months old at least."""
 TOP = 5
 SWEEP_DAYS, DREAM_DAYS = 7, 30
+RETOLD_SHARE = 0.6
+"""A text tells what was asked for of a conversation where it has so much of its words."""
 SHARE_REMEMBERED = 0.2
 """Of what is to be kept so much is stated by `remember`; the rest is only said."""
 
@@ -136,19 +143,19 @@ def live(engram: Engram, clock: ManualClock, said: Sequence[Message], *, ages: b
 
 
 def measure(engram: Engram) -> dict[str, Any]:
-    """Return what is answered, what is offered from the archive, and what the store costs."""
+    """Return what is answered, what is offered from the archive, and what the store and an answer cost."""
     right: Counter[str] = Counter()
     asked: Counter[str] = Counter()
     offered, given, misses = 0, 0, []
     for one in worth_keeping():
         answer = engram.recall(one.question, limit=TOP, turns=False)
-        wanted = one.answer.casefold()
-        is_right = any(wanted in hit.memory.content.casefold() for hit in answer.hits)
+        is_right = any(_holds(hit.memory, one.answer) for hit in answer.hits)
         asked[one.kind] += 1
         right[one.kind] += is_right
-        offered += not is_right and any(wanted in x.memory.content.casefold() for x in answer.archived)
-        given += sum(count_tokens(hit.memory.content) for hit in answer.hits)
-        if not is_right:
+        if is_right:
+            given += sum(count_tokens(hit.memory.content) for hit in answer.hits)
+        else:
+            offered += any(_holds(match.memory, one.answer) for match in answer.archived)
             misses.append(one.text)
     living = list(_living(engram))
     tokens = sum(count_tokens(one.content) for one in living)
@@ -157,14 +164,40 @@ def measure(engram: Engram) -> dict[str, Any]:
         "right": total,
         "of": sum(asked.values()),
         "offered from the archive": offered,
-        "by kind": {kind: f"{right[kind]}/{asked[kind]}" for kind in asked},
         "memories": len(living),
         "derived": sum(one.is_restatement for one in living),
         "tokens": tokens,
-        "tokens per answer": tokens / max(1, total),
-        "tokens given per question": given / sum(asked.values()),
+        "store per answer": tokens / max(1, total),
+        "tokens given": given / max(1, total),
+        **_ask_of_talk(engram),
+        "by kind": {kind: f"{right[kind]}/{asked[kind]}" for kind in asked},
         "missed": misses,
     }
+
+
+def _holds(memory: Memory, words: str) -> bool:
+    return words.casefold() in memory.content.casefold()
+
+
+def _ask_of_talk(engram: Engram) -> dict[str, int]:
+    """Return how much is still told of what could be asked on the day, and how much is found at all."""
+    told, found, number = 0, 0, 0
+    for path in sorted(TALKS.glob("*.jsonl")):
+        for one in (ask for talk in _lines(path) for ask in talk["asks"]):
+            answer = engram.recall(one["q"], limit=TOP)
+            hits = [hit.memory.content for hit in answer.hits]
+            beside = [match.memory.content for match in answer.archived]
+            beside += [said.excerpt for said in answer.said]
+            is_told = any(_retells(text, one["words"]) for text in hits)
+            number += 1
+            told += is_told
+            found += is_told or any(_retells(text, one["words"]) for text in beside)
+    return {"asked of the talk": number, "told": told, "found": found}
+
+
+def _retells(text: str, words: str) -> bool:
+    wanted = set(words.casefold().split())
+    return len(wanted & set(text.casefold().split())) >= RETOLD_SHARE * len(wanted)
 
 
 def _living(engram: Engram) -> Iterator[Memory]:
@@ -174,36 +207,38 @@ def _living(engram: Engram) -> Iterator[Memory]:
         before = page[-1].id
 
 
-def run(preset: str, embedder: str, said: Sequence[Message], *, ages: bool) -> dict[str, Any]:
+def run(settings: Settings, said: Sequence[Message], path: Path, *, ages: bool) -> dict[str, Any]:
     """Live a year in a new store and return what is left of it."""
-    started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        clock = ManualClock(BEGIN)
-        settings = Settings(policy=preset, durability="relaxed", embedder=embedder)
-        with Engram.open(
-            Path(folder) / "memory.db", settings=settings, clock=clock, background=False
-        ) as engram:
-            live(engram, clock, said, ages=ages)
-            found = measure(engram)
-    return found | {"seconds": time.perf_counter() - started}
+    started, busy, clock = time.perf_counter(), time.process_time(), ManualClock(BEGIN)
+    with Engram.open(path, settings=settings, clock=clock, background=False) as engram:
+        live(engram, clock, said, ages=ages)
+        found = measure(engram)
+    spent = {"seconds": time.perf_counter() - started, "processor seconds": time.process_time() - busy}
+    return found | spent
 
 
 def main() -> None:
     """Live the years and report."""
     parser = argparse.ArgumentParser(description="A year with aging and dreams, and one without")
     parser.add_argument("--embedder", default="static")
+    parser.add_argument("--reader", default="rules", help="rules, pack or auto")
+    parser.add_argument("--folder", type=Path, help="where the stores are kept to be looked at")
     parser.add_argument("--preset", nargs="+", default=["balanced"], choices=list(PRESETS))
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     said = told(arguments.seed)
     rows, found = [], {}
-    for preset in arguments.preset:
-        for ages in (False, True):
-            one = run(preset, arguments.embedder, said, ages=ages)
-            found[f"{preset} {'on' if ages else 'off'}"] = one
+    with tempfile.TemporaryDirectory() as temporary:
+        for preset, is_on in product(arguments.preset, ("off", "on")):
+            path = (arguments.folder or Path(temporary)) / f"{preset}-{is_on}.db"
+            settings = Settings(
+                policy=preset, durability="relaxed", embedder=arguments.embedder, reader=arguments.reader
+            )
+            one = run(settings, said, path, ages=is_on == "on")
+            found[f"{preset} {is_on}"] = one
             shown = {name: value for name, value in one.items() if name not in ("missed", "by kind")}
-            rows.append({"preset": preset, "aging and dreams": "on" if ages else "off", **shown})
-            print(preset, ages, one["by kind"], *one["missed"], sep="\n  ", flush=True)
+            rows.append({"preset": preset, "aging and dreams": is_on, **shown})
+            print(preset, is_on, one["by kind"], *one["missed"], sep="\n  ", flush=True)
     show(f"{len(said)} messages, {arguments.embedder}", rows)
     keep(f"year-{arguments.embedder}-{arguments.seed}", {"messages": len(said), "runs": found})
 

@@ -12,7 +12,7 @@ from engramdb.dream.profiles import MAKER, ProfilesStep
 from engramdb.models.chat import BadReply
 from engramdb.models.prompts import profile
 from engramdb.testing import ScriptedChat
-from engramdb.values import Entity, EntityType, SecurityTier, Status, new_id
+from engramdb.values import Entity, EntityType, Provenance, SecurityTier, Source, Status, new_id
 
 from .learnt import awake, interrupted, made, take, tell, with_chat
 
@@ -55,6 +55,30 @@ def test_enough_statements_make_a_profile(engram: Engram) -> None:
     assert (card.category, card.layer) == ("person", Layer.SEMANTIC)
     assert set(card.provenance.episodes) == {one.id for one in told}
     assert card.id in {one.id for one in engram.entity("Anna Schmidt").memories[Layer.SEMANTIC]}
+
+
+def test_what_an_assistant_happened_to_say_is_no_part_of_a_profile(engram: Engram) -> None:
+    """A profile is what people told; an assistant's words pass, and five of them make no card."""
+    tell(engram, *ANNA, extractor="rules", provenance=Provenance(source=Source.ASSISTANT))
+
+    take(engram, "profiles")
+
+    assert cards(engram, "Anna") == []
+
+
+def test_a_profile_is_given_to_who_asks_for_the_whole(engram: Engram) -> None:
+    """Whoever names the person or asks about everything gets the card; other questions their statement."""
+    tell(engram, *ANNA, *WISHES)
+    take(engram, "profiles")
+
+    def given(question: str) -> list[str]:
+        found = engram.recall(question, limit=20).hits
+        return sorted(hit.memory.content.partition(":")[0] for hit in found if hit.memory.is_profile)
+
+    assert given("Tell me about Anna Schmidt") == ["Profile of Anna Schmidt (person)"]
+    assert "Profile of the user" in given("What are my preferences?")
+    assert given("Which instrument is the cello?") == []
+    assert given("Do I like tea or coffee?") == []
 
 
 def test_too_few_statements_make_none(engram: Engram) -> None:

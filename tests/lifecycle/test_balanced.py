@@ -27,12 +27,12 @@ def test_it_fades_as_layered_does() -> None:
             assert left(memory, BALANCED, number) == left(memory, LAYERED, number)
 
 
-def test_an_extracted_trifle_is_archived_after_ninety_days() -> None:
-    """Ninety days to the second."""
+def test_an_extracted_trifle_is_archived_after_fifty_four_days() -> None:
+    """To the second: three tenths are left after 5.4 of its half-lives."""
     trifle = extracted(importance=0.1)
 
-    assert leaves(trifle, BALANCED, days(90)) is None
-    assert leaves(trifle, BALANCED, days(90) + SECOND) == "faded"
+    assert leaves(trifle, BALANCED, days(54)) is None
+    assert leaves(trifle, BALANCED, days(54) + SECOND) == "faded"
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,11 @@ def test_procedures_and_unread_knowledge_stay() -> None:
     assert leaves(how, BALANCED, days(3650)) is None
 
 
-def test_what_holds_until_replaced_fades_six_times_slower() -> None:
-    """Half is left after sixty days where it was read out of talk, and after half a year where stated."""
-    assert left(extracted(lasting=Lasting.STABLE), BALANCED, 60) == pytest.approx(0.5)
-    assert left(stated(lasting=Lasting.STABLE), BALANCED, 180) == pytest.approx(0.5)
+def test_what_somebody_knows_fades_ten_times_slower() -> None:
+    """Half is left after a hundred days where it was read out of talk, and after ten months where stated."""
+    known = {"lasting": Lasting.STABLE, "layer": Layer.SEMANTIC}
+    assert left(extracted(**known), BALANCED, 100) == pytest.approx(0.5)
+    assert left(stated(**known), BALANCED, 300) == pytest.approx(0.5)
     assert left(extracted(lasting=Lasting.PASSING), BALANCED, 10) == pytest.approx(0.5)
 
 

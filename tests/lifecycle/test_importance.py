@@ -49,9 +49,9 @@ def test_frequency_counts_on_a_log_scale(count: int, adds: float) -> None:
     assert factor("frequency", stated(access=recalls(count))) == pytest.approx(adds, abs=1e-4)
 
 
-@pytest.mark.parametrize(("on_day", "takes"), [(0, 0.0), (30, -0.125), (60, -0.1875), (3000, -0.25)])
+@pytest.mark.parametrize(("on_day", "takes"), [(0, 0.0), (30, -0.175), (60, -0.2625), (3000, -0.35)])
 def test_recency_halves_with_the_half_life(on_day: float, takes: float) -> None:
-    """Nothing is taken today, half of a quarter after thirty days, a quarter in the end."""
+    """Nothing is taken today, half of it after thirty days, all of it in the end."""
     assert factor("recency", stated(), on_day=on_day) == pytest.approx(takes, abs=1e-4)
 
 
@@ -111,7 +111,7 @@ def test_the_weights_do_what_they_were_chosen_for() -> None:
 
     assert matters(stated(importance=0.5), BALANCED, 0) == pytest.approx(0.5, abs=0.1)
     assert matters(used, BALANCED, 7) >= BALANCED.semantic_importance
-    assert matters(stated(importance=0.5), BALANCED, 60) > FADED_IMPORTANCE
+    assert matters(stated(importance=0.5), BALANCED, 30) > FADED_IMPORTANCE
     assert matters(stated(importance=0.5), BALANCED, 120) < FADED_IMPORTANCE
 
 

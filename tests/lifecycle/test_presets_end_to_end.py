@@ -537,8 +537,8 @@ def test_balanced(opens: Callable[..., Engram], clock: ManualClock) -> None:
     The careful side of each.
 
     Confidence below 0.40 for 30 days · a promise 90 days after its day, without a day never · what was heard
-    and happened fades in 90 days, what somebody stated stays · knowledge that was heard is asked about after
-    509 days and leaves after 523.
+    and happened fades in 54 days, what somebody stated stays · knowledge that was heard is asked about after
+    527 days and leaves after 541.
     """
     engram = opens("balanced")
     guess = engram.remember("Rosa may be left-handed", confidence=0.39)
@@ -551,8 +551,8 @@ def test_balanced(opens: Callable[..., Engram], clock: ManualClock) -> None:
     left = {one.id: sweep_daily(engram, clock, one, most=600) for one in (guess, event, dated, fact)}
 
     assert left[guess.id] == 31
-    assert left[event.id] == 91
+    assert left[event.id] == 55
     assert left[dated.id] == (31 + 28 + 1) + 90 + 1
-    assert left[fact.id] == 523
+    assert left[fact.id] == 541
     assert engram.get(open_.id).status is Status.ACTIVE
     assert engram.get(stated.id).status is Status.ACTIVE

@@ -63,7 +63,7 @@ def select_statements(memories: Iterable[Memory], *, limit: int) -> list[Memory]
     """Return the weightiest statements, each thing said once, in the order in which they were stored."""
     by_words: dict[str, Memory] = {}
     for one in sorted(memories, key=lambda one: (-one.importance * one.confidence, one.id)):
-        if one.type is not MemoryType.NARRATIVE and one.is_believed:
+        if one.type is not MemoryType.NARRATIVE and one.is_believed and not one.is_overheard:
             by_words.setdefault(normalize_text(one.told), one)
     return sorted(list(by_words.values())[:limit], key=lambda one: one.id)
 

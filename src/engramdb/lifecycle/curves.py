@@ -13,9 +13,11 @@ from engramdb.policy import AgingPolicy
 from engramdb.policy.aging import BURST_DAYS
 from engramdb.values import AccessLog, Importance, Layer, Memory, Tier
 from engramdb.values.aging import LAYERS, MAX_RECENT, NEVER, SOURCES
-from engramdb.values.population import Ints, Moment, Population, population_of, to_microseconds
+from engramdb.values.population import Flags, Ints, Moment, Population, population_of, to_microseconds
 from engramdb.values.reading import Lasting
 
+PASSING = (Layer.WORKING, Layer.EPISODIC)
+"""The layers of what happens; they count towards a project's limit."""
 EXTRACTED_SPEED = 3.0
 """What was extracted fades so many times faster than what was stated (l2, huber, elastic; seed 001)."""
 HUBER_TAIL_HALF_LIVES = 12.0
@@ -231,11 +233,23 @@ def _half_lives(population: Population, policy: AgingPolicy, now: Moment) -> Flo
 
 
 def half_lives_days(population: Population, policy: AgingPolicy) -> Floats:
-    """Return each memory's half-life: the extracted fade faster; the replayed, stable and moving slower."""
+    """Return each memory's half-life: the extracted fade faster; the replayed, known and moving slower."""
     days = np.where(population.extracted, policy.half_life_days / EXTRACTED_SPEED, policy.half_life_days)
-    is_slow = population.lasts(Lasting.STABLE, Lasting.DATED) & ~population.episodes
-    days = np.where(is_slow, policy.stable_slower * days, days)
+    days = np.where(population.overheard, days / policy.overheard_faster, days)
+    days = np.where(holds(population), policy.stable_slower * days, days)
     return days * replay_slows(population.strength) * (1 + policy.arousal_slows * population.arousal)
+
+
+def holds(population: Population) -> Flags:
+    """
+    Return what can be expected to hold until something replaces it: what somebody knows, and history.
+
+    An event, a guess, a quotation and a plan whose day is over are past; what an assistant happened to say
+    is its work of that day.
+    """
+    is_plan = population.lasts(Lasting.DATED) & (population.due > population.said)
+    is_known = population.lasts(Lasting.STABLE, Lasting.DATED) & ~population.is_in(*PASSING)
+    return is_known & ~is_plan & ~population.episodes & ~population.overheard
 
 
 def replay_slows(strength: Floats) -> Floats:
@@ -260,7 +274,8 @@ FloatsImportance = NDArray[np.float64]
 
 FREQUENCY_ADDS = 0.20
 FREQUENCY_FULL_RECALLS = 20
-RECENCY_TAKES = 0.25
+RECENCY_TAKES = 0.35
+"""What the most surprising statement gains at birth (0.3), and a little more: novelty wears off."""
 AFFECT_ADDS = 0.10
 STABILITY_ADDS = 0.10
 TRUST_TAKES = 0.10
@@ -301,7 +316,7 @@ def factors(population: Population, policy: AgingPolicy, now: Moment) -> dict[st
         "recency": RECENCY_TAKES * (recency - 1),
         "affect": AFFECT_ADDS * population.arousal,
         "stability": STABILITY_ADDS * np.clip((population.stability - 1) / (policy.stability_most - 1), 0, 1),
-        "layer": _LAYER_ADDS[population.layers],
+        "layer": np.where(population.overheard, 0.0, _LAYER_ADDS[population.layers]),
         "trust": TRUST_TAKES * (_TRUST[population.sources] - 1),
         "confirmations": CONFIRMATIONS_ADD * _log_share(population.confirmations, CONFIRMATIONS_FULL),
         "activation": ACTIVATION_ADDS * activation(population, now),

@@ -10,12 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.lifecycle.curves import TIERS, floor_of, retention, tiers
+from engramdb.lifecycle.curves import PASSING, TIERS, floor_of, retention, tiers
 from engramdb.lifecycle.rules import (
     ANSWER_MICROSECONDS,
     LIVING,
     MOST_ASKED,
-    PASSING,
     STAYS,
     AgingRule,
     Verdicts,

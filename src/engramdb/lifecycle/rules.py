@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.lifecycle.curves import held_until, importance, retention, tiers
+from engramdb.lifecycle.curves import PASSING, held_until, importance, retention, tiers
 from engramdb.policy import AgingPolicy
 from engramdb.values import Layer, Status
 from engramdb.values.aging import LAYERS, NEVER, UNREAD
@@ -61,8 +61,6 @@ Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 LIVING = (Status.ACTIVE, Status.CHALLENGED)
-PASSING = (Layer.WORKING, Layer.EPISODIC)
-"""The layers that count towards a project's limit."""
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -264,7 +262,7 @@ def is_due(rule: AgingRule, measured: Measured) -> Flags:
 def is_asked_about(population: Population) -> Flags:
     """Return what does not fade away unasked: knowledge that holds until something replaces it."""
     is_known = population.is_in(Layer.SEMANTIC) & population.lasts(Lasting.STABLE)
-    return is_known & ~population.derived & ~population.episodes
+    return is_known & ~population.derived & ~population.episodes & ~population.overheard
 
 
 def to_ask(population: Population, policy: AgingPolicy, now: Moment) -> Flags:

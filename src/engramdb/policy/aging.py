@@ -38,8 +38,10 @@ class AgingPolicy(Struct, frozen=True, kw_only=True):
     """How retention falls: none, ebbinghaus, l2, huber, elastic, half_life or reinforced."""
     half_life_days: float = 30.0
     """After so much idle time half is left of what a person stated."""
-    stable_slower: float = 6.0
-    """What holds until replaced, or is past, fades so many times slower than what passes."""
+    overheard_faster: float = 2.0
+    """What an assistant happened to say fades so many times faster than what a person said."""
+    stable_slower: float = 10.0
+    """What somebody knows, and holds until replaced, fades so many times slower than what passes."""
     arousal_slows: float = 1.0
     """What moved deeply fades so many times slower, and one."""
     permanent_layers: tuple[str, ...] = ("procedural", "codebase")
@@ -78,9 +80,9 @@ class AgingPolicy(Struct, frozen=True, kw_only=True):
     """A promise whose day was so long ago is over; where promises are not kept, any that is so old."""
     unused_days: float = 90.0
     """`unused` archives what is older than this,"""
-    faded_days: float = 90.0
+    faded_days: float = 30.0
     """`faded` archives what is older than this,"""
-    faded_retention: float = 0.15
+    faded_retention: float = 0.3
     """of which less than this is left,"""
     low_value_days: float = 90.0
     """`low_value` archives episodes older than this"""
@@ -112,8 +114,9 @@ class AgingPolicy(Struct, frozen=True, kw_only=True):
         for name in _NOT_NEGATIVE:
             if not 0 <= getattr(self, name) < math.inf:
                 raise InvalidSettings(f"policy aging: {name}={getattr(self, name)} must not be negative")
-        if not self.stable_slower >= 1:
-            raise InvalidSettings(f"policy aging: stable_slower={self.stable_slower} must be 1 or more")
+        for name in ("overheard_faster", "stable_slower"):
+            if not getattr(self, name) >= 1:
+                raise InvalidSettings(f"policy aging: {name}={getattr(self, name)} must be 1 or more")
         if not self.stability_most > 1:
             raise InvalidSettings(f"policy aging: stability_most={self.stability_most} must be above 1")
         if not self.cold <= self.warm <= self.hot:
@@ -148,6 +151,7 @@ class AgingPolicy(Struct, frozen=True, kw_only=True):
 
 NOTEBOOK = AgingPolicy(
     curve="none",
+    overheard_faster=1.0,
     rules=("forget_after", "speculative", "commitment", "unused"),
     permanent_layers=(),
     keeps_promises=False,
@@ -155,16 +159,20 @@ NOTEBOOK = AgingPolicy(
 )
 """Dates alone decide, and nothing is ever deleted."""
 LAYERED = AgingPolicy(
+    overheard_faster=1.0,
     stable_slower=1.0,
     arousal_slows=0.0,
     permanent_layers=("semantic", "procedural", "codebase"),
     rules=("forget_after", "faded"),
+    faded_days=90.0,
+    faded_retention=0.15,
     protected=(),
     spares_stated=False,
 )
 """Retention, importance and use together decide, after ninety days; three layers are permanent."""
 CORTEX = AgingPolicy(
     curve="ebbinghaus",
+    overheard_faster=1.0,
     stable_slower=1.0,
     permanent_layers=(),
     rules=("forget_after", "weak", "archive_ended"),
@@ -172,6 +180,7 @@ CORTEX = AgingPolicy(
 """Strength follows the forgetting curve; what is stated, important or moving is never collected."""
 BELIEFS = AgingPolicy(
     curve="half_life",
+    overheard_faster=1.0,
     stable_slower=1.0,
     arousal_slows=0.0,
     permanent_layers=(),
@@ -181,6 +190,7 @@ BELIEFS = AgingPolicy(
 """Confidence halves every thirty days times stability, and what nobody believes any more is pruned."""
 TIERED = AgingPolicy(
     curve="reinforced",
+    overheard_faster=1.0,
     stable_slower=1.0,
     arousal_slows=0.0,
     permanent_layers=(),

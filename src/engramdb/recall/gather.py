@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,9 +24,10 @@ from engramdb.models.calibration import Calibration
 from engramdb.policy import RecallPolicy
 from engramdb.recall.as_of import believed
 from engramdb.recall.fuse import Fused, Reranker, collapse
+from engramdb.recall.intent import Intent, classify
 from engramdb.settings import DateOrder
 from engramdb.store.contract import ScoredKey, Store, Transaction
-from engramdb.text.terms import said_words, terms
+from engramdb.text.terms import query_terms, said_words, terms
 from engramdb.values import (
     EdgeType,
     EmbedderIdentity,
@@ -65,6 +67,8 @@ NOTHING_BELOW = 0.02
 
 PAST_CANDIDATES = 4
 """Of the past so many times as many candidates are looked at, since many were not there yet."""
+_OF_A_WHOLE = frozenset({Intent.ENTITY, Intent.EXPLORATORY})
+_KIND_IN_HEADING = re.compile(r" \(\w+\)")
 _SPARE = 3
 """Of the past so many more than asked are fetched, since some stand for the same thing."""
 
@@ -90,7 +94,11 @@ def fetch(
         page = order[start : start + wanted]
         memories = tx.memories.by_keys([one.key for one in page])
         found = [(one, memories[one.key]) for one in page if one.key in memories]
-        best += [(one, memory) for one, memory in found if _fits(memory, asking.query, asking.now)]
+        best += [
+            (one, memory)
+            for one, memory in found
+            if _fits(memory, asking.query, asking.now) and _is_asked_for(memory, asking.query.text)
+        ]
         best = collapse(best, lambda pair: pair[1])
         if len(best) >= wanted:
             break
@@ -120,6 +128,20 @@ def _fits(memory: Memory, query: Query, now: datetime) -> bool:
     """Tell whether a memory may be shown; one whose last day is over counts as gone before a sweep comes."""
     is_seen = query.scope.sees(memory.scope) and memory.status in query.filters.statuses
     return is_seen and not memory.is_over(now)
+
+
+def _is_asked_for(memory: Memory, question: str) -> bool:
+    """
+    Tell whether a memory belongs into an answer, which only a profile may not.
+
+    It repeats what is stored by itself, so it is given to whoever names what it is of, or wants to know about
+    somebody or everything; any other question is answered by its statements, for a tenth of the tokens.
+    """
+    if not memory.is_profile:
+        return True
+    heading = memory.content.partition("\n")[0].partition(":")[0]
+    named = _KIND_IN_HEADING.sub("", heading)
+    return bool({*query_terms(named)} & {*query_terms(question)}) or classify(question).intent in _OF_A_WHOLE
 
 
 def contradicted(tx: Transaction, asking: Asking, best: Sequence[tuple[Fused, Memory]]) -> set[str]:

@@ -260,7 +260,9 @@ SUMMED_UP = "session-"
 """How the extractor of a memory begins that sums up a session."""
 DREAMT = "dream."
 """How the extractor of a memory begins that a dream has stated."""
-DIGESTS = (f"{DREAMT}crystals", f"{DREAMT}profiles")
+PROFILES = f"{DREAMT}profiles"
+"""How the extractor of a profile begins."""
+DIGESTS = (f"{DREAMT}crystals", PROFILES)
 """How the extractor of a memory begins that stands for many others, and is kept up to date by the dreams."""
 RETURNED = "forgotten before "
 """How the flag begins of a memory that the person has brought back; the day of the forgetting follows."""
@@ -494,6 +496,16 @@ class Memory(Struct, frozen=True, kw_only=True):
     def is_session_summary(self) -> bool:
         """Whether it repeats, in short, what was stated in a session and is stored by itself."""
         return (self.extractor or "").startswith(SUMMED_UP)
+
+    @property
+    def is_profile(self) -> bool:
+        """Whether it lists, under a heading, what other memories say of somebody or something."""
+        return (self.extractor or "").startswith(PROFILES)
+
+    @property
+    def is_overheard(self) -> bool:
+        """Whether an assistant said it in a conversation, and nobody asked to remember it."""
+        return self.extractor is not None and self.provenance.source is Source.ASSISTANT
 
     @property
     def is_restatement(self) -> bool:

@@ -97,6 +97,12 @@ class Population(Struct, frozen=True, kw_only=True):
         is_stated: Flags = ~self.extracted & (self.sources == SOURCES.index(Source.HUMAN))
         return is_stated
 
+    @property
+    def overheard(self) -> Flags:
+        """What an assistant said in a conversation, and nobody asked to remember."""
+        is_overheard: Flags = self.extracted & (self.sources == SOURCES.index(Source.ASSISTANT))
+        return is_overheard
+
     def is_in(self, *layers: Layer) -> Flags:
         """Which rows are in one of these layers."""
         return is_one_of(self.layers, [LAYERS.index(layer) for layer in layers])
