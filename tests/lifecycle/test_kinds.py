@@ -438,6 +438,25 @@ def memories(draw: st.DrawFn) -> Memory:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "lasting"),
+    [
+        ("my library card is number 2 0417 33 919", Lasting.PERMANENT),
+        ("the padlock on the shed opens with 7-3-0-9", Lasting.PERMANENT),
+        ("the VIN of the van ends in 4K7731", Lasting.PERMANENT),
+        ("the spare key to the cabin hangs under the step", Lasting.PERMANENT),
+        ("I studied hydrology in Trondheim", Lasting.PERMANENT),
+        ("she has a degree in law", Lasting.PERMANENT),
+        ("the lock is 3 years old", Lasting.STABLE),
+        ("I studied the logs in detail", Lasting.STABLE),
+        ("we meet in room number 4", Lasting.STABLE),
+    ],
+)
+def test_numbers_keys_and_where_somebody_comes_from_do_not_fade(text: str, lasting: Lasting) -> None:
+    """What somebody needs again in years, and not whatever sounds like it."""
+    assert sort_statement(text, now=BORN).lasting is lasting
+
+
 def until(end: datetime) -> Moment:
     """A day that ends then."""
     return Moment(words="then", start=end - timedelta(days=1), end=end)

@@ -1,5 +1,5 @@
 """
-What fits a question clearly better than all that is alive, and has left: announced, so that it can come back.
+What fits a question better than all that is alive, and has left: announced, so that it can come back.
 
 Looked for only where the living answer is weak, by the text and vector indexes alone, which still hold what
 is archived. It is no hit: it is not ordered with the living, not counted as recalled, and not believed.
@@ -26,8 +26,6 @@ WEAK_BELOW = 0.6
 """Where the best living memory fits better than this, nothing else is looked for."""
 FITS_FROM = 0.37
 """What fits less is not announced: it is about something else (docs/lab/0045-aging-by-kind.md)."""
-CLEARLY_BY = 0.05
-"""And so much better than the best living memory it has to fit."""
 MAX_ARCHIVED = 3
 CANDIDATES = 10
 
@@ -40,7 +38,7 @@ def find_archived(
     answers: Mapping[str, Sequence[ScoredKey]],
     words: str,
 ) -> tuple[ArchivedMatch, ...]:
-    """Return archived memories that fit the question clearly better than the living, best first."""
+    """Return archived memories that fit the question better than all the living, best first."""
     query, weights = asking.query, asking.plan.weights
     best = max((one.score for one in fuse(answers, weights)), default=0.0) if hits else 0.0
     is_past = asking.then.is_past or query.filters.statuses != BELIEVED
@@ -56,8 +54,8 @@ def find_archived(
         words=words,
         candidates=CANDIDATES,
     )
-    least = max(FITS_FROM, best + CLEARLY_BY)
-    better = {one.key: one.score for one in fuse(found, weights) if one.score >= least}
+    fused = [one for one in fuse(found, weights) if one.score >= FITS_FROM and one.score > best]
+    better = {one.key: one.score for one in fused}
     memories = tx.memories.by_keys(list(better))
     told = [normalize_text(hit.memory.told) for hit in hits]
     fitting = [(score, memories[key]) for key, score in better.items() if _is_news(memories.get(key), told)]

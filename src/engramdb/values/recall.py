@@ -190,7 +190,7 @@ class Recall(Struct, frozen=True, kw_only=True):
     premises: tuple[OutdatedPremise, ...] = ()
     """What the question takes for granted though it has changed; tell the person before answering."""
     archived: tuple[ArchivedMatch, ...] = ()
-    """Where the hits are weak: what is archived and fits clearly better; offer to restore it."""
+    """Where the hits are weak: what is archived and fits better; offer to restore it."""
     quality: Quality = Quality()
     """How the answer came about."""
     also_considered: tuple[Hit, ...] = ()
