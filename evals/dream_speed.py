@@ -1,7 +1,7 @@
 """
 How long a dream takes over so many memories, and how long others wait while one runs.
 
-    python -m evals.dream_speed [--sizes 10000] [--contention 10000] [--folder FOLDER] [--json FILE]
+    python -m evals.dream_speed [--sizes 10000] [--contention 10000] [--folder FOLDER] [--home HOME]
 
 Stores are filled with natural statements (`evals.natural`) through admission, enriched, and kept in
 `--folder` for the next time. `--sizes` dreams twice over a copy of each and tells the seconds of every step:
@@ -72,9 +72,10 @@ def fill(path: Path, size: int) -> None:
 
 
 class Bench(Struct, frozen=True):
-    """Where stores are."""
+    """Where stores are, and the model pack whose judge takes part, if any."""
 
     folder: Path
+    home: Path | None = None
 
     @contextmanager
     def copied(self, size: int) -> Iterator[Path]:
@@ -92,7 +93,7 @@ class Bench(Struct, frozen=True):
         """Open a store on the day after its last statement."""
         clock = ManualClock(BEGIN)
         clock.advance(days=DAYS + 1)
-        settings = Settings(home=self.folder, durability="relaxed")
+        settings = Settings(home=self.home or self.folder, durability="relaxed")
         embedder = open_embedder("static", self.folder)
         return Engram.open(path, settings=settings, clock=clock, embedder=embedder, background=background)
 
@@ -262,13 +263,13 @@ def _imported(size: int) -> Iterator[str]:
 
 
 def _dream_elsewhere(bench: Bench, path: Path) -> None:
-    process = multiprocessing.get_context("spawn").Process(target=_dream_alone, args=(bench.folder, path))
+    process = multiprocessing.get_context("spawn").Process(target=_dream_alone, args=(bench, path))
     process.start()
     process.join()
 
 
-def _dream_alone(folder: Path, path: Path) -> None:
-    with Bench(folder).opened(path) as engram:
+def _dream_alone(bench: Bench, path: Path) -> None:
+    with bench.opened(path) as engram:
         engram.dream()
 
 
@@ -289,11 +290,12 @@ def main() -> None:
     parser.add_argument("--contention", type=int, help="watch others beside a dream of so many memories")
     parser.add_argument("--modes", nargs="*", default=["none", "threads", "process"])
     parser.add_argument("--folder", type=Path, help="where stores are kept for the next time")
+    parser.add_argument("--home", type=Path, help="where the model pack is, so that its judge takes part")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(arguments.folder or Path(folder))
+        bench = Bench(arguments.folder or Path(folder), arguments.home)
         timed = [time_dreams(bench, size) for size in arguments.sizes]
         contended = [
             contend(bench, arguments.contention, mode=mode)
