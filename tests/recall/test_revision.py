@@ -104,12 +104,15 @@ def test_the_last_of_a_chain_of_changes_comes_first(engram: Engram, clock: Manua
 
 @pytest.mark.parametrize(
     ("report", "first"),
-    [("I moved the orders service to 9090", "new"), ("orders service: 9090, as far as I see", "old")],
+    [
+        ("I moved the orders service to 9090", "new"),
+        ("Which port does the orders service listen on: 9090", "old"),
+    ],
 )
 def test_an_agents_word_stands_before_a_persons_only_as_a_change(
     engram: Engram, clock: ManualClock, report: str, first: str
 ) -> None:
-    """What it merely holds against it comes after."""
+    """What it merely holds against it comes after, also where it fits better."""
     old = engram.remember("The orders service listens on port 8080")
     clock.advance(days=30)
     new = engram.remember(report, source=Source.ASSISTANT)

@@ -325,11 +325,16 @@ def is_weaker(new: Memory, old: Memory) -> bool:
 
 
 def _is_by_same(new: Memory, old: Memory) -> bool:
-    """Return whether nobody else speaks: a memory without a speaker is the user's own."""
-    return new.provenance.speaker == old.provenance.speaker or None in (
-        new.provenance.speaker,
-        old.provenance.speaker,
-    )
+    """
+    Return whether nobody else speaks.
+
+    Words without a speaker are the user's own, or an agent's about them; what somebody by name says counts as
+    the user's where the scope is theirs.
+    """
+    speaker, known = new.provenance.speaker, old.provenance.speaker
+    if speaker is None or speaker == known:
+        return True
+    return known is None and new.scope.user is not None and speaker.casefold() == new.scope.user.casefold()
 
 
 def surprise(nearness: Sequence[float]) -> float | None:

@@ -106,6 +106,7 @@ def both_sides(
     if not doubted:
         return list(hits)
     sides = _Sides(tx, asking, weigh, {hit.memory.id: hit for hit in hits})
+    sides.hold_back(hits)
     for hit in hits:
         sides.place(hit)
     return list(sides.placed.values())
@@ -118,8 +119,17 @@ class _Sides(Struct):
     asking: Asking
     weigh: Callable[[Memory, Hit], Hit]
     given: dict[str, Hit]
+    stronger: dict[str, list[Hit]] = field(default_factory=dict)
+    """What each weaker side disputes and must stand behind."""
     placed: dict[str, Hit] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
+
+    def hold_back(self, hits: Sequence[Hit]) -> None:
+        """Note which weaker sides stand behind what they dispute, however well they fit."""
+        for hit in hits:
+            for edge, other in _disputing(self.tx, self.asking, hit.memory):
+                if edge.type is EdgeType.CONTRADICTS and _yields(other, hit.memory):
+                    self.stronger.setdefault(other.id, []).append(hit)
 
     def place(self, hit: Hit) -> None:
         """Place a hit, before it what goes before it, and after it what else disputes it."""
@@ -127,6 +137,8 @@ class _Sides(Struct):
         if memory.id in self.begun:
             return
         self.begun.add(memory.id)
+        for other_hit in self.stronger.get(memory.id, ()):
+            self.place(other_hit)
         disputing = list(_disputing(self.tx, self.asking, memory))
         behind: list[Hit] = []
         for edge, other in disputing:
@@ -152,16 +164,16 @@ class _Sides(Struct):
 
 
 def _goes_before(edge: Edge, hit: Hit, other: Memory, found: Hit | None) -> bool:
-    """
-    Return whether what disputes a hit stands before it: it is likely right, or fits about as well.
-
-    What comes from a weaker source does where it tells of a change, and never before what is guarded.
-    """
-    old = hit.memory
-    is_weaker = other.provenance.source.trust < old.provenance.source.trust
-    if is_weaker and (old.is_guarded or not tells_change(other.told)):
+    """Return whether what disputes a hit stands before it: it is likely right, or fits about as well."""
+    if _yields(other, hit.memory):
         return False
     return edge.weight >= LIKELY_OUTDATED or (found is not None and found.score >= FITS_AS_WELL * hit.score)
+
+
+def _yields(newer: Memory, older: Memory) -> bool:
+    """Return whether a weaker source speaks against what is guarded, or without telling of a change."""
+    is_weaker = newer.provenance.source.trust < older.provenance.source.trust
+    return is_weaker and (older.is_guarded or not tells_change(newer.told))
 
 
 def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tuple[Edge, Memory]]:
