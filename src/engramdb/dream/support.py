@@ -6,7 +6,7 @@ ways. A small network errs too often for one word of it to put a memory out of s
 witness: there must be three of them, whoever joins must be the same as the best wording, as most of the
 others, and as whichever statement sounds most alike. Each run has a share of time, the newest memories come
 first, and the store knows which are done, so a large store is compared over several dreams.
-docs/lab/0046-support.md.
+docs/lab/0049-support.md.
 """
 
 from __future__ import annotations
