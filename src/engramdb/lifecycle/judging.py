@@ -83,7 +83,7 @@ def _earlier(waiting: Mapping[int, Memory], pipeline: WritePipeline) -> dict[int
     if not waiting:
         return {}
     try:
-        # As questions: what ends a fact asks for it rather than sounding like it (docs/lab/0048-reader-three.md).
+        # As questions: what ends a fact rarely sounds like it (docs/lab/0048-reader-three.md).
         rows = pipeline.embedder.embed_queries([passage(one) for one in waiting.values()])
     except EmbeddingError:  # noted in health by the embedder itself
         return None
