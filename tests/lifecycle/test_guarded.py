@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from engramdb import Engram, Settings, Source
-from engramdb.errors import MemoryChanged, StatementForgotten
+from engramdb.errors import AccessDenied, MemoryChanged, StatementForgotten
+from engramdb.integrations.tools import MemoryCalls
 from engramdb.lifecycle import admission
-from engramdb.values import Action, Actor, ActorKind, GapKind, Memory, Status
+from engramdb.values import Action, Actor, ActorKind, EdgeType, GapKind, Memory, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,3 +181,95 @@ def test_what_is_pinned_meanwhile_is_not_replaced(
 
     assert engram.get(old.id).status is Status.ACTIVE
     assert [event.action for event in engram.history(old.id)] == [Action.REMEMBER, Action.PIN]
+
+
+REMOVING: dict[str, Callable[[Engram, str], object]] = {
+    "forget": lambda agent, one: agent.forget(one),
+    "invalidate": lambda agent, one: agent.set_status(one, Status.INVALIDATED, reason="wrong"),
+    "archive": lambda agent, one: agent.set_status(one, Status.ARCHIVED, reason="old"),
+    "forgotten as a status": lambda agent, one: agent.set_status(one, Status.FORGOTTEN, reason="rubbish"),
+    "erase": lambda agent, one: agent.erase(one),
+}
+
+
+@pytest.mark.parametrize("remove", list(REMOVING.values()), ids=list(REMOVING))
+def test_an_agent_takes_nothing_away_that_is_guarded(
+    engram: Engram, agent: Engram, told: tuple[Memory, str], remove: Callable[[Engram, str], object]
+) -> None:
+    """It is told why, and who can; the person still can."""
+    old, _ = told
+    before = engram.get(old.id)
+
+    with pytest.raises(AccessDenied, match=r"only the person may .* not an agent") as refused:
+        remove(agent, old.id)
+
+    assert "user" in (refused.value.hint or "")
+    assert engram.get(old.id) == before
+    remove(engram, old.id)
+    assert engram.get(old.id).status is not Status.ACTIVE
+
+
+@pytest.mark.parametrize("remove", list(REMOVING.values()), ids=list(REMOVING))
+def test_an_agent_takes_away_what_nobody_guards(
+    engram: Engram, agent: Engram, remove: Callable[[Engram, str], object]
+) -> None:
+    """The user has asked it to."""
+    old = engram.remember("My editor is vim")
+
+    remove(agent, old.id)
+
+    assert engram.get(old.id).status is not Status.ACTIVE
+
+
+def test_only_a_person_takes_a_pin_away(engram: Engram, agent: Engram) -> None:
+    """Else the guard would last as long as the agent likes; it may set one."""
+    old = engram.remember("My landlord is called Osei")
+    agent.pin(old.id)
+
+    with pytest.raises(AccessDenied):
+        agent.unpin(old.id)
+
+    assert engram.get(old.id).pinned
+    assert not engram.unpin(old.id).pinned
+
+
+def test_a_model_in_a_program_of_a_person_is_an_agent(engram: Engram, told: tuple[Memory, str]) -> None:
+    """Whoever has opened the store."""
+    old, _ = told
+    calls = MemoryCalls(engram, session=None, scope=None)
+
+    with pytest.raises(AccessDenied):
+        asyncio.run(calls.forget(old.id))
+
+    assert engram.get(old.id).status is Status.ACTIVE
+
+
+def test_an_agent_takes_back_no_message_that_something_guarded_rests_on(
+    engram: Engram, agent: Engram
+) -> None:
+    """Nor all of a user."""
+    turn = engram.observe("I am allergic to penicillin.", session="s")
+    engram.flush()
+    (memory,) = engram.list()
+
+    with pytest.raises(AccessDenied):
+        agent.forget_turn(turn.id)
+
+    assert engram.get(memory.id).status is Status.ACTIVE
+    assert engram.forget_turn(turn.id).forgotten == (memory.id,)
+
+
+def test_an_agent_ends_no_dispute_about_what_is_guarded(
+    engram: Engram, agent: Engram, told: tuple[Memory, str]
+) -> None:
+    """Neither by its status nor by taking the link away; it may dispute and bring back."""
+    old, instead = told
+    new = agent.correct(old.id, instead)
+
+    with pytest.raises(AccessDenied):
+        agent.set_status(old.id, Status.ACTIVE, reason="all well")
+    with pytest.raises(AccessDenied):
+        agent.unlink(new.id, old.id, type=EdgeType.CONTRADICTS)
+
+    assert engram.get(old.id).status is Status.CHALLENGED
+    assert len(engram.gaps()) == 1

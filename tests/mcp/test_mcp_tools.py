@@ -448,16 +448,17 @@ def test_an_entity_is_shown_whole(talk: Talk) -> None:
     assert [one["content"] for one in found["memories"]] == ["Priya Raman leads Project Harvest"]
 
 
-def test_pins_can_be_set_and_let_go(talk: Talk) -> None:
-    """Both by the same tool, as often as one likes."""
-    talk.values("remember", content="Ada is allergic to nuts")
+def test_a_model_sets_pins_and_takes_nothing_away_that_has_one(talk: Talk, engine: Engram) -> None:
+    """It is told why, and that the user can; no tool takes a pin away."""
+    stored = talk.values("remember", content="Ada likes trains")["memory"]["id"]
+    pinned = [talk.values("pin", memory=stored)["memory"]["pinned"] for _ in range(2)]
 
-    pinned = [
-        talk.values("pin", memory="Ada is allergic to nuts", pinned=wanted)["memory"].get("pinned", False)
-        for wanted in (True, True, False)
-    ]
+    refused = talk.refused("forget", memory=stored)
 
-    assert pinned == [True, True, False]
+    assert pinned == [True, True]
+    assert refused["code"] == "E4001"
+    assert engine.get(stored).status is Status.ACTIVE
+    assert not [tool.name for tool in ALL if "unpin" in tool.name or "pinned" in tool.schema["properties"]]
 
 
 def test_what_a_rule_removed_is_restored_and_what_was_meant_is_not(talk: Talk, engine: Engram) -> None:

@@ -835,13 +835,15 @@ class Engram:
         reinstate: bool = False,
         expected_version: Memory | None = None,
         scope: Scope | None = None,
+        actor: Actor | None = None,
     ) -> ForgottenMemory:
         """
         Take a memory out of every answer now; only a person can bring it back.
 
         What it says is recognized from then on, in these and in other words, and not stored again; what was
         said of it is not shown any more. Returns it with what it had `displaced`, that is superseded. With
-        `reinstate` that counts again at once; otherwise `restore` brings it back.
+        `reinstate` that counts again at once; otherwise `restore` brings it back. What is pinned or about
+        health an agent may neither forget nor erase, archive, invalidate or unpin: `AccessDenied`.
         """
         return self._parts.lifecycle.forget(
             self._resolve(memory_id, scope),
@@ -849,6 +851,7 @@ class Engram:
             reason=reason,
             reinstate=reinstate,
             expected_version=expected_version,
+            actor=actor,
         )
 
     def undo(

@@ -101,11 +101,17 @@ class MemoryCalls:
         """
         Forget one memory, because the user asks for it.
 
+        What is pinned or about health only the user can forget; tell them if it is refused.
+
         Args:
             memory_id: The id that `recall` or `remember` gave.
             reason: Why.
         """
-        return _shown(await self._answered(self._engram.forget, memory_id, reason=reason, scope=self._scope))
+        return _shown(
+            await self._answered(
+                self._engram.forget, memory_id, reason=reason, scope=self._scope, actor=_MODEL
+            )
+        )
 
     async def _answered(self, verb: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         try:

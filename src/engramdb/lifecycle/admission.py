@@ -31,6 +31,7 @@ from engramdb.lifecycle.forgotten import (
     Wordings,
     without_forgotten,
 )
+from engramdb.lifecycle.guard import may_replace
 from engramdb.lifecycle.neighbors import FindsByWords, JudgesPairs, NeighborIndex, ask_judge, gather
 from engramdb.lifecycle.pair_rules import may_doubt, may_settle
 from engramdb.lifecycle.settle import Neighbor
@@ -51,7 +52,6 @@ from engramdb.text.terms import passage
 from engramdb.values import (
     Action,
     Actor,
-    ActorKind,
     AuditEvent,
     EdgeType,
     EmbedderIdentity,
@@ -396,11 +396,6 @@ def correct(
         )
         refuse_forgotten([admission])  # with all that was done for it
         return admission
-
-
-def may_replace(memory: Memory, actor: Actor) -> bool:
-    """Return whether a memory may go on somebody's word."""
-    return actor.kind is ActorKind.PERSON or not memory.is_guarded
 
 
 def renew(

@@ -20,13 +20,13 @@ from engramdb.errors import InvalidQuery
 from engramdb.lifecycle.admission import (
     Prepared,
     WritePipeline,
-    may_replace,
     prepare,
     put_in_place,
     replacement,
     save,
 )
 from engramdb.lifecycle.drafts import Draft
+from engramdb.lifecycle.guard import may_replace
 from engramdb.lifecycle.pair_rules import is_negation
 from engramdb.lifecycle.questions import asked_about, find_open_question, is_quotable, topic_of
 from engramdb.lifecycle.transitions import MemoryWriter

@@ -24,6 +24,7 @@ from engramdb.errors import (
 )
 from engramdb.lifecycle.displaced import displaced_by, reinstate, reinstate_displaced
 from engramdb.lifecycle.drafts import check_category, check_share
+from engramdb.lifecycle.guard import may_move, refuse_agent
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Store, Transaction
 from engramdb.values import (
@@ -46,6 +47,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_DOING: Final = {
+    Status.FORGOTTEN: "forget",
+    Status.PRUNED: "remove",
+    Status.ARCHIVED: "archive",
+    Status.INVALIDATED: "invalidate",
+    Status.SUPERSEDED: "retire",
+    Status.MERGED: "retire",
+}
+"""What moving a memory to a status is called; to let it hold settles a dispute about it."""
 _LADDER = (Layer.WORKING, Layer.EPISODIC, Layer.SEMANTIC)
 
 
@@ -119,6 +129,8 @@ def set_status(
     with request.open(memory_id) as (writer, memory):
         if status is Status.ERASED:
             raise StatusNotAllowed("erasing is more than a status", hint="Use `erase`.")
+        if not may_move(memory, status, request.actor):
+            refuse_agent(memory, request.actor, _DOING.get(status, "settle"))
         is_leaving = memory.status in BELIEVED and status not in BELIEVED
         displaced = displaced_by(writer.tx, memory) if is_leaving else []
         if status is Status.FORGOTTEN:
@@ -190,6 +202,8 @@ def set_pinned(memory_id: MemoryId, request: ChangeRequest, *, pinned: bool) -> 
             return memory
         if memory.status is Status.ERASED:
             raise StatusNotAllowed(f"memory {memory.id} was erased: nothing is left to pin")
+        if not pinned:
+            refuse_agent(memory, request.actor, "unpin")
         return writer.update(memory, Action.PIN if pinned else Action.UNPIN, pinned=pinned)
 
 
@@ -275,6 +289,9 @@ def unlink_memories(source: MemoryId, target: MemoryId, kind: EdgeType, request:
         said = {(edge.source, edge.target, edge.type) for edge in writer.tx.edges.of(source)}
         if (source, target, kind) not in said:
             return False
+        if kind is EdgeType.CONTRADICTS:
+            for one in (own, other):
+                refuse_agent(one, request.actor, "settle a dispute about")
         writer.unlink(source, target, kind)
         writer.note_link(own, other, kind, action=Action.UNLINK, reason=request.reason, within=request.scope)
         return True

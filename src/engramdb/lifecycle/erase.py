@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.lifecycle.change import find_own
+from engramdb.lifecycle.guard import refuse_agent
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.sentences import sentences
@@ -173,6 +174,8 @@ def _sketch(tx: Transaction, doomed: Sequence[Memory], order: ErasureRequest) ->
 
 
 def _take(tx: Transaction, doomed: Sequence[Memory], order: ErasureRequest) -> None:
+    for memory in doomed:
+        refuse_agent(memory, order.actor, "erase")
     writer = MemoryWriter(tx, order.actor, order.now)
     for memory in doomed:
         tx.erasures.delete_notes(memory.id, now=order.now)

@@ -28,6 +28,7 @@ from engramdb.lifecycle.change import (
     unlink_memories,
 )
 from engramdb.lifecycle.erase import ErasureRequest, erase_memory, erase_user
+from engramdb.lifecycle.guard import may_replace
 from engramdb.lifecycle.merging import joined
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.unlearn import unlearn_turn
@@ -107,14 +108,15 @@ class LifecycleService:
         reason: str,
         reinstate: bool,
         expected_version: Memory | None,
+        actor: Actor | None = None,
     ) -> ForgottenMemory:
         """Take a memory out of every index; only a person can bring it back."""
-        request = self._request(scope, reason, expected_version)
+        request = self._request(scope, reason, expected_version, actor)
         with self._parts.store.atomic() as tx:
             gone, displaced = set_status(
                 memory_id, Status.FORGOTTEN, request, action=Action.FORGET, reinstates=reinstate
             )
-            others = _told_by_others(tx, gone)
+            others = [one for one in _told_by_others(tx, gone) if may_replace(one, request.actor)]
             writer = MemoryWriter(tx, request.actor, request.now)
             for echo in self._parts.forgotten.echoes(tx, gone, others) if others else ():
                 writer.forget(echo, reason=ECHO)
@@ -324,11 +326,13 @@ class LifecycleService:
                 if tx.memories.get(edge.target if edge.source == memory_id else edge.source, scope=scope)
             ]
 
-    def _request(self, scope: Scope, reason: str, expected_version: Memory | None) -> ChangeRequest:
+    def _request(
+        self, scope: Scope, reason: str, expected_version: Memory | None, actor: Actor | None = None
+    ) -> ChangeRequest:
         return ChangeRequest(
             store=self._parts.store,
             scope=scope,
-            actor=self._parts.actor,
+            actor=actor or self._parts.actor,
             now=self._parts.clock.now(),
             reason=reason,
             expected_version=expected_version,

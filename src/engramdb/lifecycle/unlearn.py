@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.errors import StatusNotAllowed
+from engramdb.lifecycle.guard import refuse_agent
 from engramdb.lifecycle.merging import unmerge
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.values import (
@@ -137,6 +138,7 @@ class _TakingBack(Struct):
     def _forget(self, memory: Memory) -> None:
         stood = memory.status
         if self.is_wish:
+            refuse_agent(memory, self.writer.actor, "forget")
             self.writer.forget(memory, reason=self.reason)
         else:
             self.writer.set_status(memory, Status.FORGOTTEN, action=Action.FORGET, reason=self.reason)

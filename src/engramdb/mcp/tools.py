@@ -203,8 +203,9 @@ def _forgotten(_request: Any, memory: ForgottenMemory) -> ToolAnswer:
 FORGET = Tool(
     verb=verb("forget"),
     description=(
-        "Make one memory unfindable at once; only a person can bring it back. Call it when the user asks to "
-        "forget something, or when a memory is rubbish. If it is merely out of date, use `correct`."
+        "Make one memory unfindable at once; only a person can bring it back. For what the user asks to "
+        "forget, or rubbish; if it is out of date, use `correct`. What is pinned or about health only the "
+        "user forgets."
     ),
     arguments={"memory": MEMORY, "reason": WHY},
     render=_forgotten,
@@ -282,27 +283,14 @@ LIST = Tool(
 )
 
 
-def _pin_or_unpin(given: dict[str, Any]) -> Verb:
-    return verb("pin" if given.pop("pinned", True) else "unpin")
-
-
-def _pinned(_request: Any, memory: Memory) -> ToolAnswer:
-    done = "Pinned" if memory.pinned else "Unpinned"
-    return ToolAnswer(f"{done}: {line(memory)}", {"memory": shape(memory)})
-
-
 PIN = Tool(
     verb=verb("pin"),
     description=(
         "Keep a memory from fading and every other automatic loss. Only for what must never be lost, such as "
-        "an allergy or a standing rule; most memories should be free to age."
+        "an allergy or a standing rule; most memories should be free to age. Only the user unpins it."
     ),
-    arguments={
-        "memory": MEMORY,
-        "pinned": Argument(type=bool, default=True, description="False lets it age again"),
-    },
-    adjust=_pin_or_unpin,
-    render=_pinned,
+    arguments={"memory": MEMORY},
+    render=_told_about("Pinned:"),
 )
 
 RESTORE = Tool(

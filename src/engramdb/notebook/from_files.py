@@ -14,7 +14,7 @@ from typing import Self
 
 from msgspec import Struct, field
 
-from engramdb.errors import InvalidContent, MemoryChanged, SecurityError, StatusNotAllowed
+from engramdb.errors import AccessDenied, InvalidContent, MemoryChanged, SecurityError, StatusNotAllowed
 from engramdb.notebook.folder import Folder
 from engramdb.notebook.memories import ScopeMemories, is_withheld
 from engramdb.notebook.note import (
@@ -295,7 +295,7 @@ class FromFiles(Struct):
         try:
             if not self.dry_run:
                 self.memories.forget(memory, reason=DELETED)
-        except MemoryChanged:  # since it was looked at: nobody has seen it as it is, so it stays
+        except (MemoryChanged, AccessDenied):  # nobody has seen it as it is, or an agent may not: it stays
             self.restoring.add(memory_id)
             return
         self._note(NotebookAct.FORGOTTEN, entry.path, memory_id)
