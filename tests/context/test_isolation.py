@@ -118,13 +118,13 @@ def test_flagged_memories_never_enter(maker: Maker) -> None:
 
 
 def test_a_challenged_memory_is_marked(maker: Maker) -> None:
-    """What another memory disputes is shown as disputed, and confidence is a word."""
+    """What another memory disputes is shown as disputed; its lower confidence is no second mark."""
     doubted = memory(PLAIN[0], 1, status=Status.CHALLENGED, confidence=0.5)
     gone = memory(PLAIN[1], 2, status=Status.FORGOTTEN)
 
     records, _ = read_block(maker.window(4_000, [hit(doubted), hit(gone)]).present)
 
-    assert [(one.marks, one.words) for one in records] == [("inferred, possibly outdated", PLAIN[0])]
+    assert [(one.marks, one.words) for one in records] == [("possibly outdated", PLAIN[0])]
 
 
 def test_scores_ids_and_vectors_are_not_shown(maker: Maker) -> None:

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
 
-from engramdb.context.sections import THIN_NOTE, UNKNOWN_NOTE, choose_questions, knowledge_note
+from engramdb.context.sections import (
+    THIN_NOTE,
+    UNKNOWN_NOTE,
+    choose_questions,
+    knowledge_note,
+    premise_notes,
+)
 from engramdb.policy import ContextPolicy
-from engramdb.values import Breadth, Gap, GapKind, SectionName, Summary
+from engramdb.values import (
+    Breadth,
+    Gap,
+    GapKind,
+    OutdatedPremise,
+    SectionName,
+    SecurityTier,
+    Status,
+    Summary,
+)
 
 from .made import NOW, hit, memory
 
@@ -47,6 +62,25 @@ def test_an_unknown_topic_is_said_in_the_window(maker: Maker) -> None:
 
     assert section is not None
     assert "nothing in memory fits" in section.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_told"),
+    [
+        ({"status": Status.SUPERSEDED}, True),
+        ({"status": Status.CHALLENGED}, True),
+        ({"status": Status.SUPERSEDED, "flags": ("injection",)}, False),
+        ({"status": Status.SUPERSEDED, "security": SecurityTier.CONFIDENTIAL}, False),
+    ],
+)
+def test_what_a_message_takes_for_granted_is_told_with_the_change(
+    fields: dict[str, Any], is_told: bool
+) -> None:
+    """Also where it was settled long ago; nothing of what is withheld."""
+    was = memory("I live in Porto", 1, **fields)
+    premise = OutdatedPremise(was=was, now=memory("I moved to Lisbon", 2), is_certain=True)
+
+    assert [("Porto" in one, "Lisbon" in one) for one in premise_notes([premise])] == [(True, True)] * is_told
 
 
 def test_a_question_is_asked_once_a_week_and_only_about_what_is_shown() -> None:

@@ -272,6 +272,18 @@ def test_only_a_persons_own_act_retires_what_is_guarded(old: Memory) -> None:
     assert outcome(vague) is Verdict.CHALLENGE
 
 
+def test_an_agents_denial_of_what_the_user_said_is_one() -> None:
+    """It speaks of the user, who speaks of themselves; both are told, and the user is asked."""
+    now = ManualClock().now()
+    denied = Draft(
+        content="The user is not allergic to penicillin", provenance=Provenance(source=Source.ASSISTANT)
+    )
+    new = candidate(denied, POLICY, now=now).memory
+    near = [Neighbor(candidate(Draft(content="I am allergic to penicillin"), POLICY, now=now).memory, 0.9)]
+
+    assert outcome(settle(new, near, POLICY, likeness=LIKENESS)) is Verdict.CHALLENGE
+
+
 @pytest.mark.parametrize("source", [Source.ASSISTANT, Source.INGEST])
 def test_a_weaker_source_challenges_at_most(source: Source) -> None:
     """And with a mere doubt it does nothing at all."""
@@ -289,7 +301,9 @@ def doubt(judgment: PairJudgment, *, chance: float = 0.6) -> PairJudgment:
     return replace(judgment, is_conflict=False, conflict=chance, is_doubt=True)
 
 
-LIKELY_CHANGE = doubt(PairJudgment.certain(PairRelation.CONFLICT, by="a judge"), chance=0.9)
+LIKELY_CHANGE = replace(
+    doubt(PairJudgment.certain(PairRelation.CONFLICT, by="a network"), chance=0.9), is_certain=False
+)
 
 
 def test_an_agent_that_likely_reports_a_change_challenges_what_is_not_guarded() -> None:
@@ -376,3 +390,25 @@ def test_surprise_needs_five_neighbours() -> None:
     assert surprise([0.1, 0.2, 0.3, 0.4]) is None
     assert surprise([0.0] * 5) == 1.0
     assert surprise([1.0] * 5) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "alike", "expected"),
+    [
+        ("I switched to helix", "I'm at Globex now", 0.13, Verdict.CREATE),
+        ("I switched the editor to helix", "My editor is vim", 0.13, Verdict.CHALLENGE),
+        ("Tove manages us", "Bea leads the team", 0.5, Verdict.CHALLENGE),
+        ("since the spring my desk has been in the house across the yard", "I work in Hall 3", 0.1, None),
+    ],
+)
+def test_a_few_words_without_one_in_common_make_nothing_doubtful(
+    new: str, old: str, alike: float, expected: Verdict | None
+) -> None:
+    """A small network takes any change for one of anything; a chat model that is certain is believed."""
+    near = [Neighbor(memory(old), alike, LIKELY_CHANGE)]
+    sure = [Neighbor(memory(old), alike, PairJudgment.certain(PairRelation.CONFLICT, by="a judge"))]
+
+    doubted = outcome(settle(statement(new), near, POLICY, likeness=LIKENESS))
+
+    assert doubted is (expected or Verdict.CHALLENGE)
+    assert outcome(settle(statement(new), sure, POLICY, likeness=LIKENESS)) is not Verdict.CREATE

@@ -222,3 +222,28 @@ def test_a_question_may_rest_on_a_change_that_it_does_not_find(engram: Engram, c
     (premise,) = engram.recall("How long is the commute?", limit=2).premises
 
     assert (premise.was.id, premise.now.id, premise.is_certain) == (old.id, new.id, False)
+
+
+def test_each_dispute_names_its_own_question(engram: Engram, clock: ManualClock) -> None:
+    """Two statements dispute one memory; answering what is named settles that pair and no other."""
+    old, first = disputed(engram, clock, "I live in Hamburg", "Home is Kiel, they say", chance=0.6)
+    second = engram.remember("Our flat is in Bremen, it seems")
+    with engram._parts.store.atomic() as tx:
+        writer = MemoryWriter(tx, Actor(), clock.now())
+        challenge(writer, engram.get(old.id), by=second, reason="they differ", chance=0.6)
+
+    hit = next(one for one in engram.recall("Where do I live?").hits if one.memory.id == old.id)
+
+    asked = {one.by: one.question or "" for one in hit.disputes}
+    assert "Kiel" in asked[first.id]
+    assert "Bremen" in asked[second.id]
+
+
+def test_what_was_not_found_says_why_it_is_there(engram: Engram, clock: ManualClock) -> None:
+    """It speaks against a hit; it does not borrow where that one was found."""
+    disputed(engram, clock, "Jakub takes the bus to school", "big boy news, he walks", chance=0.85)
+
+    first = engram.recall("Which bus does Jakub take to school?").hits[0]
+
+    assert "he walks" in first.memory.content
+    assert "lexical" not in {one.index for one in first.reasons}

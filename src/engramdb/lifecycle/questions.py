@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -114,16 +114,10 @@ def _question(kind: GapKind, about: Sequence[Memory], *parts: str, priority: flo
     )
 
 
-def open_question_for(tx: Transaction, memory_ids: Collection[MemoryId], scope: Scope) -> dict[MemoryId, Gap]:
-    """Return for each of these memories the weightiest open question about what it says, if there is one."""
-    wanted = set(memory_ids)
-    found: dict[MemoryId, Gap] = {}
-    for gap in put_into_words(tx, tx.gaps.open_about(sorted(wanted), scope=scope)):
-        if gap.kind.is_about_words:
-            for memory_id in asked_about(gap):
-                if memory_id in wanted:
-                    found.setdefault(memory_id, gap)
-    return found
+def open_questions_about(tx: Transaction, memory_id: MemoryId, scope: Scope) -> list[Gap]:
+    """Return the open questions about what a memory says, the weightiest first."""
+    gaps = put_into_words(tx, tx.gaps.open_about([memory_id], scope=scope))
+    return [gap for gap in gaps if gap.kind.is_about_words and memory_id in asked_about(gap)]
 
 
 def asked_about(gap: Gap) -> tuple[MemoryId, ...]:

@@ -20,6 +20,7 @@ from engramdb.lifecycle.pair_rules import (
     is_change,
     is_single,
     may_be_same,
+    may_bear_on,
     may_settle,
     may_share_subject,
     same_relation,
@@ -233,7 +234,8 @@ def judge_pair(later: Memory, earlier: Memory, near: Neighbor, policy: CapturePo
         is_denied = judgment is not None and judgment.is_harmless
         return Conflict(UNSURE if is_denied else 1.0, is_sure=not is_denied, reason=ruled)
     is_swapped = changes_value(later, earlier)
-    if judgment is None:
+    is_weighty = is_swapped or may_bear_on(later, earlier, near.similarity)
+    if judgment is None or not (judgment.is_certain or is_weighty):
         reason = "said with another value, as a change"
         return Conflict(UNSURE, is_sure=False, reason=reason) if is_swapped else None
     if judgment.is_conflict:
@@ -257,6 +259,7 @@ def _doubts(
     for chance, one in sorted(judged, key=lambda pair: -pair[0])[:MAX_DOUBTED]:
         old = one.memory
         is_open = not (is_later(old) or old.pinned or is_weaker(new, old)) and _is_by_same(new, old)
+        is_open = is_open and may_bear_on(new, old, one.similarity)
         if chance >= LIKELY and is_open and one.judgment is not None:
             reason = f"may be outdated, says {one.judgment.by}"
             yield Effect(Verdict.CHALLENGE, old, reason, min(chance, MAX_UNSURE))

@@ -47,6 +47,7 @@ from engramdb.recall.gather import (
 from engramdb.recall.period import resolve_anchor
 from engramdb.recall.plan import RecallPlan, plan
 from engramdb.recall.revision import (
+    DISPUTES,
     MAX_CANDIDATES,
     REPLACED,
     Succession,
@@ -368,7 +369,8 @@ def _weighed(
 def _other_side(asking: Asking, memory: Memory, beside: Hit) -> Hit:
     """Return what disputes a hit as one that fits as well, whatever its own words are."""
     score = beside.trust.relevance
-    hit = _hit(asking, Fused(0, score), memory, beside.reasons, {memory.id, beside.memory.id})
+    why = Reason(index=DISPUTES, rank=1, score=score, contribution=score)
+    hit = _hit(asking, Fused(0, score), memory, (why,), {memory.id, beside.memory.id})
     return replace(hit, score=max(hit.score, beside.score))
 
 

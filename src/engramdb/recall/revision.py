@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from engramdb.lifecycle.questions import open_question_for
+from engramdb.lifecycle.questions import open_questions_about
 from engramdb.lifecycle.transitions import DISPUTING
 from engramdb.recall.as_of import held_instead
 from engramdb.recall.fuse import Fused, RankingSignal
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 REPLACED: Final = "replaced"
 """The signal of what stands in the place of a memory that fits."""
+DISPUTES: Final = "disputes"
+"""Why a memory is there that the question did not find: it speaks against one that it found."""
 GONE: Final = frozenset({Status.SUPERSEDED, Status.MERGED})
 SUPERSEDED_LENDS: Final = 0.95
 """The share of its fit that a superseded memory lends: what says the same itself stands before its heir."""
@@ -157,10 +159,15 @@ class _Sides(Struct):
         """Return what disputes a memory with the open question, or that alone where nothing was said."""
         if memory.status is not Status.CHALLENGED:
             return ()
-        asked = open_question_for(self.tx, [memory.id], self.asking.query.scope).get(memory.id)
-        bare = Dispute() if asked is None else Dispute(question_id=asked.id, question=asked.question)
-        found = tuple(replace(bare, by=other.id, kind=edge.type) for edge, other in disputing)
-        return found or (() if asked is None else (bare,))
+        questions = open_questions_about(self.tx, memory.id, self.asking.query.scope)
+        if not disputing:
+            return tuple(Dispute(question_id=one.id, question=one.question) for one in questions[:1])
+        found = []
+        for edge, other in disputing:
+            asked = next((one for one in questions if other.id in one.memories), None)
+            told = Dispute() if asked is None else Dispute(question_id=asked.id, question=asked.question)
+            found.append(replace(told, by=other.id, kind=edge.type))
+        return tuple(found)
 
 
 def _goes_before(edge: Edge, hit: Hit, other: Memory, found: Hit | None) -> bool:
@@ -201,14 +208,15 @@ def outdated_premises(
         return ()
     judge = asking.sources.premises
     said = [(old.told, new.told) for old, new in changes]
-    rests = None if judge is None else judge.rests_on(asking.query.text, said)
-    if rests is None:
-        rests = [_names_the_past(asking.query.text, old, new) for old, new in said]
-    return tuple(
-        OutdatedPremise(was=old, now=new, is_certain=old.status is not Status.CHALLENGED)
-        for (old, new), is_resting in zip(changes, rests, strict=False)
-        if is_resting
-    )
+    judged = None if judge is None else judge.rests_on(asking.query.text, said)
+    found = []
+    for place, (old, new) in enumerate(changes):
+        is_certain = old.status is not Status.CHALLENGED
+        rests = judged is not None and judged[place]
+        may_name = judged is None or is_certain
+        if rests or (may_name and _names_the_past(asking.query.text, old.told, new.told)):
+            found.append(OutdatedPremise(was=old, now=new, is_certain=is_certain))
+    return tuple(found)
 
 
 def _changes(

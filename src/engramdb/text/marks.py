@@ -36,7 +36,7 @@ _CONFIDENCE: Final = {
 
 def belief_mark(memory: Memory) -> str:
     """Return what speaks against taking the words for granted, such as `possibly outdated`, if anything."""
-    meant = _VOICES.get(memory.provenance.voice) or _FORCES.get(memory.force)
-    mark = meant or _CONFIDENCE[memory.confidence_tier]
-    is_disputed = memory.status is Status.CHALLENGED
+    meant = _VOICES.get(memory.provenance.voice) or _FORCES.get(memory.force, "")
+    is_disputed = memory.status is Status.CHALLENGED  # which lowers the confidence in what was said outright
+    mark = meant or ("" if is_disputed else _CONFIDENCE[memory.confidence_tier])
     return ", ".join(one for one in (mark, "possibly outdated" if is_disputed else "") if one)

@@ -141,7 +141,8 @@ docs/lab/0018-recall.md: 1.6 % of a conversation's own questions, 75 % of anothe
 
 def is_far_off(answer: Recall) -> bool:
     """Return whether there are hits, and none that fits well."""
-    return bool(answer.hits) and answer.quality.strategy == "score" and answer.hits[0].score < FITS_FROM
+    best = max((hit.score for hit in answer.hits), default=1.0)  # what disputes a hit stands before it
+    return answer.quality.strategy == "score" and best < FITS_FROM
 
 
 SAID: Final = "said, not kept as a memory"
