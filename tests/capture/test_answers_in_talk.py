@@ -152,6 +152,50 @@ def test_what_is_no_plain_answer_is_left(engram: Engram, gym: Memory, reply: str
     assert len(engram.gaps(scope=ANN)) == 1
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("hm", "Busy", "no idea what you mean", "?", "Ghent", "not Leipzig", "Hamburg or Leipzig"),
+        *("We meet Otto at the Acme office", "I have to call Otto first", "both, but not for long"),
+    ],
+)
+@pytest.mark.parametrize("pinned", [True, False])
+def test_vague_words_in_passing_leave_both_sides(
+    engram: Engram, homes: tuple[Memory, Memory], reply: str, *, pinned: bool
+) -> None:
+    """Nor does a mere fragment, or what is about something else, say which of two holds."""
+    if pinned:
+        engram.pin(homes[0].id, scope=ANN)
+    before = statuses(engram, *homes)
+    say(engram, WHICH, role="assistant")
+    say(engram, reply)
+
+    assert statuses(engram, *homes) == before
+    assert len(engram.gaps(scope=ANN)) == 1
+
+
+@pytest.mark.parametrize("reply", ["neither", "the second one"])
+def test_what_is_pinned_and_denied_in_passing_stays_in_question(
+    engram: Engram, homes: tuple[Memory, Memory], reply: str
+) -> None:
+    """It is challenged, and the person is asked."""
+    engram.pin(homes[0].id, scope=ANN)
+    say(engram, WHICH, role="assistant")
+    say(engram, reply)
+
+    assert statuses(engram, homes[0]) == [Status.CHALLENGED]
+    assert [homes[0].id in gap.memories for gap in engram.gaps(scope=ANN)] == [True]
+
+
+@pytest.mark.parametrize("reply", ["no thanks", "No worries!"])
+def test_a_polite_no_is_no_denial(engram: Engram, gym: Memory, reply: str) -> None:
+    """It declines to talk about it."""
+    say(engram, STILL, role="assistant")
+    say(engram, reply)
+
+    assert statuses(engram, gym) == [Status.ACTIVE]
+
+
 def test_a_question_that_no_prompt_brought_up_is_not_answered(engram: Engram, clock: ManualClock) -> None:
     """The assistant may ask what it likes."""
     memory = engram.remember(GYM, scope=ANN)

@@ -20,6 +20,7 @@ from engramdb.values import (
     Gap,
     GapKind,
     Memory,
+    Source,
     Status,
 )
 
@@ -253,6 +254,47 @@ def test_an_answer_that_does_not_settle_it_changes_nothing(
     assert "first, second, both or neither" in refused.value.hint
     assert question(engram) == gap
     assert {status_of(engram, one) for one in homes} == {Status.CHALLENGED}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("?", "hm", "lol", "🙂", "what do you mean", "both but not Rome", "busy", "I'm busy", "asdf"),
+        *("no idea what you mean", "not Rome", "I don't live in Rome", "Paris or Rome", "I already told you"),
+    ],
+)
+@pytest.mark.parametrize("pinned", [True, False])
+def test_vague_words_decide_nothing(engram: Engram, agent: Engram, said: str, *, pinned: bool) -> None:
+    """They supersede neither side, and store nothing."""
+    first = told(engram, "I live in Paris", pinned=pinned)
+    second = agent.remember("I live in Rome", source=Source.ASSISTANT, scope=ANN)
+
+    with pytest.raises(InvalidQuery):
+        engram.answer(question(engram).id, said, scope=ANN)
+
+    assert [status_of(engram, one) for one in (first, second)] == [Status.CHALLENGED, Status.ACTIVE]
+    assert len(engram.list(scope=ANN)) == 2
+
+
+@pytest.mark.parametrize("said", ["lol", "?", "why", "wait", "no, lol", "I'm busy", "ask my wife"])
+def test_vague_words_correct_nothing(engram: Engram, said: str) -> None:
+    """Neither does what is about something else stand in the place of what was asked about."""
+    memory = told(engram, GYM)
+
+    with pytest.raises(InvalidQuery):
+        engram.answer(stale(engram, memory).id, said, scope=ANN)
+
+    assert status_of(engram, memory) is Status.ACTIVE
+
+
+def test_a_third_place_supersedes_both(engram: Engram, agent: Engram) -> None:
+    """A value of the same sort says what holds instead."""
+    told(engram, "I live in Paris", pinned=True)
+    agent.remember("I live in Rome", source=Source.ASSISTANT, scope=ANN)
+
+    engram.answer(question(engram).id, "Ghent", scope=ANN)
+
+    assert [one.content for one in engram.list(scope=ANN)] == ["I live in Ghent"]
 
 
 @pytest.mark.parametrize(("said", "status"), [("yes", Status.ACTIVE), ("no", Status.INVALIDATED)])

@@ -12,6 +12,8 @@ from engramdb import Engram, Settings, Source
 from engramdb.errors import AccessDenied, MemoryChanged, StatementForgotten
 from engramdb.integrations.tools import MemoryCalls
 from engramdb.lifecycle import admission
+from engramdb.lifecycle.transitions import MemoryWriter
+from engramdb.lifecycle.write import challenge
 from engramdb.values import Action, Actor, ActorKind, EdgeType, GapKind, Memory, Status
 
 if TYPE_CHECKING:
@@ -273,3 +275,28 @@ def test_an_agent_ends_no_dispute_about_what_is_guarded(
 
     assert engram.get(old.id).status is Status.CHALLENGED
     assert len(engram.gaps()) == 1
+
+
+def test_a_flood_of_challenges_costs_confidence_once(engram: Engram, agent: Engram) -> None:
+    """Eight of an agent's statements weigh no more than one, and each is kept."""
+    old = engram.remember("Ann lives in Paris", pinned=True)
+    lost = []
+    for place in ("Rome", "Oslo", "Bern", "Kyoto", "Lima", "Porto", "Riga", "Turin"):
+        agent.remember(f"Ann lives in {place}", source=Source.ASSISTANT)
+        lost.append(round(old.confidence - engram.get(old.id).confidence, 2))
+
+    assert len(set(lost)) == 1
+    assert engram.get(old.id).status is Status.CHALLENGED
+
+
+def test_being_judged_again_costs_nothing_more(engram: Engram, agent: Engram) -> None:
+    """The same memory disputes another once, whoever finds that."""
+    old = engram.remember("Ann lives in Paris", pinned=True)
+    new = agent.remember("Ann lives in Rome", source=Source.ASSISTANT)
+    once = engram.get(old.id)
+
+    with engram._parts.store.atomic() as tx:
+        again = challenge(MemoryWriter(tx, AGENT, engram._now()), once, by=new, reason="judged", chance=0.9)
+
+    assert once.status is Status.CHALLENGED
+    assert again == once == engram.get(old.id)

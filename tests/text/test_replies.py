@@ -47,6 +47,7 @@ def test_a_plain_answer_is_all_of_it(text: str, kind: ReplyKind) -> None:
     [
         ("no, we moved to Ghent", "we moved to Ghent"),
         ("no we moved to Ghent", "we moved to Ghent"),
+        ("no, it is five tulips", "it is five tulips"),
         ("nein wir sind nach Gent gezogen", "wir sind nach Gent gezogen"),
         ("Not any more, I quit in May", "I quit in May"),
     ],
@@ -88,3 +89,27 @@ def test_every_language_can_answer() -> None:
         assert language.replies.yes, language.name
         assert language.replies.no, language.name
         assert language.replies.both, language.name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "hm",
+            "Hmm...",
+            "?",
+            "🙂",
+            "lol",
+            "LOL",
+            "Busy",
+            "what?",
+            "it depends",
+            "it's complicated",
+            "vielleicht",
+        ),
+        *("both but not Rome", "neither, but ask Ann", "no, wait", "No. Can you sort the file?", "thanks"),
+    ],
+)
+def test_what_says_nothing_is_no_value(text: str) -> None:
+    """A sound, a question back, and an answer that is taken back in the same breath."""
+    assert read_reply(text).kind is ReplyKind.UNCLEAR

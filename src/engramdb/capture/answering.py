@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from engramdb.errors import InvalidQuery
-from engramdb.lifecycle.answers import AnswerRequest, Decision, decide, settle_question
+from engramdb.lifecycle.answers import AnswerRequest, Decision, decide, is_about, settle_question
 from engramdb.lifecycle.questions import asked_about, put_into_words
 from engramdb.store.contract import Transaction
 from engramdb.text.normalize import normalize_text
@@ -35,7 +35,9 @@ ASKING_SENTENCES = 3
 """The last sentences of the assistant, in which it says what it asks about."""
 SAID_SHARE = 0.5
 """Of the telling words of a memory, so many are in a question that is about it."""
-NO_ANSWERS = frozenset({"ok", "okay", "k", "sure", "right"})
+NO_ANSWERS = frozenset(
+    {"ok", "okay", "k", "sure", "right", "no thanks", "no thank you", "no worries", "no problem"}
+)
 """What people also say only to go on."""
 APPLIED = frozenset(
     {
@@ -65,8 +67,8 @@ def answer_in_turn(turn: Turn, request: AnswerRequest, *, read: Callable[[], obj
         read()
         with store.read() as tx:
             stated = _statement_of(tx, turn, decision.statement)
-            if not _is_open(tx, gap):
-                return None  # what was said has settled it already
+            if stated is None or not _is_open(tx, gap):
+                return None  # a mere fragment, or what was said has settled it already
     try:
         return settle_question(gap, decision, about, request, stated=stated)
     except InvalidQuery:  # somebody else was faster
@@ -128,6 +130,9 @@ def _plain_decision(turn: Turn, gap: Gap, about: Sequence[Memory]) -> Decision |
         decision = decide(gap, reply, about)
     except InvalidQuery:
         return None
+    is_whole = decision.statement == reply.rest and is_about(reply.rest, about)
+    if decision.statement and not is_whole:
+        return None  # a fragment, or about something else
     return decision if decision.outcome in APPLIED else None
 
 

@@ -28,10 +28,19 @@ from engramdb.lifecycle.admission import (
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.guard import may_replace
 from engramdb.lifecycle.pair_rules import is_negation
-from engramdb.lifecycle.questions import asked_about, find_open_question, is_quotable, topic_of
+from engramdb.lifecycle.questions import (
+    CONTRADICTED,
+    asked_about,
+    contradiction_question,
+    find_open_question,
+    is_quotable,
+    topic_of,
+)
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import challenge, refuse_forgotten
 from engramdb.store.contract import Transaction
+from engramdb.text.changes import WordSort, word_sorts
+from engramdb.text.grammar import is_exclusive
 from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.relations import read_statement
 from engramdb.text.replies import Reply, ReplyKind, read_reply
@@ -130,7 +139,7 @@ def _decide_single(gap: Gap, reply: Reply, asked: Memory) -> Decision:
         raise _unclear(gap)
     if normalize_text(reply.rest) == normalize_text(asked.content):
         return Decision(AnswerOutcome.CONFIRMED)
-    return Decision(AnswerOutcome.CORRECTED, statement=completed(reply.rest, [asked]))
+    return _correction(gap, reply, [asked])
 
 
 def _decide_pair(gap: Gap, reply: Reply, first: Memory, second: Memory) -> Decision:
@@ -148,7 +157,17 @@ def _decide_pair(gap: Gap, reply: Reply, first: Memory, second: Memory) -> Decis
     chosen = named_by(reply.rest, first, second)
     if chosen is not None:
         return Decision(AnswerOutcome.CHOSEN, chosen)
-    return Decision(AnswerOutcome.CORRECTED, statement=completed(reply.rest, [second, first]))
+    if is_negation(reply.rest):
+        raise _unclear(gap)  # that one is wrong does not say that the other is right
+    return _correction(gap, reply, [second, first])
+
+
+def _correction(gap: Gap, reply: Reply, asked: Sequence[Memory]) -> Decision:
+    """Return what a reply states instead; raises where it may be about something else."""
+    statement = completed(reply.rest, asked, is_instead=reply.kind is ReplyKind.NO)
+    if statement is None:
+        raise _unclear(gap)
+    return Decision(AnswerOutcome.CORRECTED, statement=statement)
 
 
 def named_by(text: str, first: Memory, second: Memory) -> Memory | None:
@@ -170,20 +189,50 @@ def _adds_name(text: str, memory: Memory) -> bool:
     return is_negation(text) or any(told.isdisjoint(query_terms(word)) for word in names)
 
 
-def completed(answer: str, asked: Sequence[Memory]) -> str:
+def completed(answer: str, asked: Sequence[Memory], *, is_instead: bool = False) -> str | None:
     """
-    Return an answer as a statement: a mere "Ghent" stands in the place of what the memory said of that.
+    Return an answer as a statement, or None where it does not say what holds.
 
-    Where the memory does not show that place, the answer stays as it is.
+    A mere "Ghent" stands in the place of what the memory said of that, and must be of the same sort; a
+    sentence must be about what was asked. Of one memory, what follows a "no" (`is_instead`) or "it's" is.
     """
-    bare = _TRAILING.sub("", _LEADING.sub("", answer.strip())).strip(" ,;")
+    lead = _LEADING.sub("", answer.strip())
+    bare = _TRAILING.sub("", lead).strip(" ,;")
+    is_said = len(asked) == 1 and (is_instead or lead != answer.strip())
     if not bare or len(bare.split()) > MAX_FRAGMENT_WORDS or read_statement(answer) is not None:
-        return answer
+        return answer if is_said or _may_be_about(answer, asked) else None
+    names_all = len(asked) > 1 and all(_shares_words(bare, one) for one in asked)
+    if names_all or is_negation(bare):
+        return None
     for memory in asked:
         thing = memory.object or ""
-        if thing and memory.content.count(thing) == 1:
+        if thing and memory.content.count(thing) == 1 and (is_said or _sorts(bare) & _sorts(thing)):
             return memory.content.replace(thing, bare)
-    return answer
+    return answer if is_said or _may_be_about(answer, asked) else None
+
+
+def is_about(text: str, asked: Sequence[Memory]) -> bool:
+    """Return whether a sentence speaks of what memories say: in a word of theirs, or the same of the same."""
+    if any(_shares_words(text, one) for one in asked):
+        return True
+    stated = read_statement(text)
+    claimed = "" if stated is None else stated.predicate
+    return is_exclusive(claimed) and claimed in {one.predicate for one in asked}
+
+
+def _may_be_about(text: str, asked: Sequence[Memory]) -> bool:
+    """Return whether a sentence speaks of what memories say, or of a value of the same sort."""
+    return is_about(text, asked) or any(_sorts(text) & _sorts(one.told) for one in asked)
+
+
+def _shares_words(text: str, memory: Memory) -> bool:
+    return not set(query_terms(text)).isdisjoint(query_terms(memory.told))
+
+
+def _sorts(text: str) -> set[WordSort]:
+    """Return the sorts of values in a few words or a sentence: names, numbers, days."""
+    is_sentence = len(text.split()) > MAX_FRAGMENT_WORDS
+    return set(word_sorts(text, is_sentence=is_sentence).values()) - {WordSort.WORD}
 
 
 def _unclear(gap: Gap) -> InvalidQuery:
@@ -337,8 +386,7 @@ class _Settling(Struct, frozen=True):
         """Let a memory that holds supersede others, or dispute those that only a person may retire."""
         kept = [one for one in others if not self.request.may_retire(one)]
         for one in kept:
-            if one.status is Status.ACTIVE:
-                challenge(self.writer, one, by=winner, reason=REASON, chance=1.0)
+            challenge(self.writer, one, by=winner, reason=REASON, chance=1.0)
         gone = [self.writer.supersede(one, winner, reason=REASON) for one in others if one not in kept]
         if kept:
             return Answered(
@@ -349,10 +397,14 @@ class _Settling(Struct, frozen=True):
     def _invalidate(self, decision: Decision, asked: Sequence[Memory]) -> Answered:
         """Let memories no longer hold; what a change made doubtful held until then."""
         kept = [one for one in asked if not self.request.may_retire(one)]
-        for one in kept:
+        gone = [self._ended(one) for one in asked if one not in kept]
+        for one in map(self._again, kept):
             if one.status is Status.ACTIVE:
                 self.writer.set_status(one, Status.CHALLENGED, action=Action.WEAKEN, reason=REASON)
-        gone = [self._ended(one) for one in asked if one not in kept]
+            if gone:  # the question about both is over
+                self.tx.gaps.put(
+                    contradiction_question(one, None, priority=CONTRADICTED, now=self.request.now)
+                )
         displaced = [found for one in gone for found in displaced_by(self.tx, one)]
         if kept:
             return Answered(outcome=AnswerOutcome.CHALLENGED, question=self.gap, retired=tuple(gone))

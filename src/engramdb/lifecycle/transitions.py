@@ -23,6 +23,7 @@ from engramdb.text.identity import FORGOTTEN_WORDS, fingerprint_of
 from engramdb.text.normalize import normalize_text
 from engramdb.text.terms import index_terms, retells
 from engramdb.values import (
+    BELIEVED,
     Action,
     Actor,
     ActorKind,
@@ -243,9 +244,16 @@ class MemoryWriter(Struct, frozen=True):
         disputed = self.tx.memories.get(memory_id, scope=scope)
         if disputed is None or disputed.status is not Status.CHALLENGED:
             return
-        edges = self.tx.edges.of(memory_id)
-        if not any(edge.target == memory_id and edge.type in DISPUTING for edge in edges):
+        if not self.disputers(disputed):
             self._by_rule().set_status(disputed, Status.ACTIVE, action=Action.SET_STATUS, reason=UNDISPUTED)
+
+    def disputers(self, memory: Memory) -> list[Memory]:
+        """Return the memories that are believed and dispute this one."""
+        edges = [one for one in self.tx.edges.of(memory.id) if one.target == memory.id]
+        read = [
+            self.tx.memories.get(one.source, scope=memory.scope) for one in edges if one.type in DISPUTING
+        ]
+        return [one for one in read if one is not None and one.status in BELIEVED]
 
     def make_way(self, old: Memory) -> None:
         """

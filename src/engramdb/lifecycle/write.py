@@ -410,7 +410,15 @@ def _take_place(write: Write, new: Memory, old: Memory, settlement: Settlement) 
 
 
 def challenge(writer: MemoryWriter, memory: Memory, *, by: Memory, reason: str, chance: float) -> Memory:
-    """Mark a memory as disputed by a newer one, and return it; it loses confidence, and both stay."""
+    """
+    Mark a memory as disputed by a newer one, and return it; both stay.
+
+    It loses confidence once: not again to the same memory, nor to others of a source no stronger.
+    """
+    counted = [one for one in writer.disputers(memory) if one.id == by.id or not is_weaker(one, by)]
+    if memory.status is Status.CHALLENGED and counted:
+        writer.link(by, memory, EdgeType.CONTRADICTS, weight=chance)
+        return memory
     weaker = max(min(MIN_WEAKENED, memory.confidence), memory.confidence - WEAKEN_BY)
     writer.link(by, memory, EdgeType.CONTRADICTS, weight=chance)
     changed = memory.evolve(status=Status.CHALLENGED, confidence=weaker, updated_at=writer.now)

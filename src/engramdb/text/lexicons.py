@@ -278,6 +278,8 @@ class ReplyWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     neither: list[str] = []
     later: list[str] = []
     """Not now, and: I do not know."""
+    vague: list[str] = []
+    """Says nothing about what was asked, as the whole of a reply."""
     but: list[str] = []
     """Opens what takes back a part of the answer."""
     subjects: list[str] = []

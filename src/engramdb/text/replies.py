@@ -34,7 +34,7 @@ class ReplyKind(StrEnum):
     VALUE = "value"
     """It states what holds."""
     UNCLEAR = "unclear"
-    """It says yes and something else, or one thing and then the other."""
+    """It says yes and something else, one thing and then the other, or nothing: a "hm", a question back."""
 
 
 class Reply(Struct, frozen=True):
@@ -60,15 +60,17 @@ _POLITE = (
 
 
 def read_reply(text: str) -> Reply:
-    """Return what a reply says; one that holds no phrase of an answer states a value."""
+    """Return what a reply says; one that holds no phrase of an answer states a value, unless it is vague."""
     whole = left = clean(text).replace("’", "'")
     said: list[ReplyKind] = []
     while left:
         left = _openers().sub("", left, count=1)
         kind, rest = _next_phrase(left)
-        if kind is None:
-            break
+        if kind is None or (said and not _stands_apart(left, kind, rest)):
+            break  # "no, it is five": what holds instead begins like a yes
         said, left = [*said, kind], rest
+    if _is_vague(whole) or (left and _is_vague(left)) or not (said or left):
+        return Reply(ReplyKind.UNCLEAR)
     if not said or not _stands_apart(whole, said[-1], left):
         return Reply(ReplyKind.VALUE, whole.strip())
     kinds = set(said)
@@ -82,7 +84,14 @@ def _stands_apart(whole: str, kind: ReplyKind, left: str) -> bool:
     """Return whether what follows a phrase is a new part: "no, sugar" and "no we moved", not "no sugar"."""
     if not left or whole[: len(whole) - len(left)].rstrip()[-1:] in ",.;:!…–—-、。，！":
         return True
-    return kind in (ReplyKind.YES, ReplyKind.NO) and bool(_subjects().match(left) or _but().match(left))
+    is_yes_or_no = kind in (ReplyKind.YES, ReplyKind.NO)
+    return bool(_but().match(left) or (is_yes_or_no and _subjects().match(left)))
+
+
+def _is_vague(text: str) -> bool:
+    """Return whether words decide nothing: they ask, have no letter or digit, or only fill a pause."""
+    is_asked = text.rstrip(" \"')”’").endswith(("?", "？"))
+    return is_asked or not any(one.isalnum() for one in text) or _vague().fullmatch(text.strip()) is not None
 
 
 def asks_what_holds(question: str) -> bool:
@@ -114,6 +123,12 @@ def _openers() -> re.Pattern[str]:
 @cache
 def _but() -> re.Pattern[str]:
     return _words("but")
+
+
+@cache
+def _vague() -> re.Pattern[str]:
+    rows = any_pattern([row for one in LANGUAGES.values() for row in one.replies.vague])
+    return re.compile(rf"(?:(?:{rows}){_BETWEEN}*)+", re.IGNORECASE)
 
 
 @cache
