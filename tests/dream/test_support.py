@@ -9,8 +9,7 @@ import pytest
 
 from engramdb import Engram, Filters, Scope, Settings, Source, Status
 from engramdb.testing import ManualClock
-from engramdb.values import EdgeType, Kind, Memory, Moment, Provenance, SecurityTier, Traits
-from engramdb.values.memory import HEALTH_TOPIC
+from engramdb.values import EdgeType, Kind, Memory, Moment, Provenance, SecurityTier
 
 from .dreamt import NOW, active, every, keep
 from .judged import AgreeingJudge, asking
@@ -276,7 +275,7 @@ def test_events_that_name_the_same_day_are_one(engram: Engram) -> None:
 
 def test_the_words_of_the_person_stand_for_those_of_an_assistant(engram: Engram) -> None:
     """However well the assistant has put it; and what the person said is never behind a weaker source."""
-    keep(engram, CODED, provenance=Provenance(source=Source.HUMAN), traits=Traits(topics=(HEALTH_TOPIC,)))
+    keep(engram, CODED, provenance=Provenance(source=Source.HUMAN), category="health")
     keep(engram, PLAIN, provenance=Provenance(source=Source.ASSISTANT))
     engram.embed_pending()
 

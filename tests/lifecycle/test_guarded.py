@@ -14,6 +14,7 @@ from engramdb.integrations.tools import MemoryCalls
 from engramdb.lifecycle import admission
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import challenge
+from engramdb.text.guarded import is_guarded
 from engramdb.values import Action, Actor, ActorKind, EdgeType, GapKind, Memory, Status
 
 if TYPE_CHECKING:
@@ -300,3 +301,58 @@ def test_being_judged_again_costs_nothing_more(engram: Engram, agent: Engram) ->
 
     assert once.status is Status.CHALLENGED
     assert again == once == engram.get(old.id)
+
+
+OF_HEALTH = (
+    "I have epilepsy",
+    "I am HIV positive",
+    "I take insulin twice a day",
+    "My daughter carries an EpiPen",
+    "I was treated for breast cancer",
+    "I have asthma",
+    "I am celiac",
+    "I am pregnant",
+    "I take warfarin",
+    "I have type 1 diabetes",
+    "My blood type is 0 negative",
+    "I've got a bad heart",
+    "Ich bin allergisch gegen Penicillin",
+    "Soy alérgica a los cacahuetes",
+)
+ORDINARY = (
+    "The patch was merged yesterday",
+    "I keep a diary of every release",
+    "The smoke tests pass on main",
+    "The health check answers with 200",
+    "The doctor command looks through the store",
+    "Upgrading Django was a pain",
+    "My sister is a dentist",
+    "We had a bad reaction to the new logo",
+    "I run five kilometers before work",
+)
+
+
+@pytest.mark.parametrize("content", OF_HEALTH)
+def test_what_is_said_of_health_is_guarded(engram: Engram, agent: Engram, content: str) -> None:
+    """Whatever the condition and the language."""
+    old = engram.remember(content)
+
+    new = agent.correct(old.id, "I am perfectly well")
+
+    assert new.disputed == old.id
+    assert engram.get(old.id).status is Status.CHALLENGED
+
+
+@pytest.mark.parametrize("content", ORDINARY)
+def test_what_only_sounds_like_health_is_not_guarded(engram: Engram, content: str) -> None:
+    """Else an agent could mend nothing any more."""
+    assert not is_guarded(engram.remember(content))
+
+
+def test_what_is_filed_under_health_or_answers_a_question_about_it_is_guarded(engram: Engram) -> None:
+    """Though its own words tell nothing of it."""
+    filed = engram.remember("No more runs above ten kilometers", category="health")
+    answer = engram.remember("Only cashews").evolve(answers="What are you allergic to?")
+
+    assert is_guarded(filed)
+    assert is_guarded(answer)

@@ -16,7 +16,8 @@ from engramdb.lifecycle.rules import STAYS, judge
 from engramdb.policy import PRESETS, Policy
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.testing import ManualClock
-from engramdb.text.statements import is_of_health, sort_statement
+from engramdb.text.guarded import is_of_health
+from engramdb.text.statements import sort_statement
 from engramdb.values import GapKind, Layer, Memory, Provenance, SecurityTier, Source, Status
 from engramdb.values.memory import Moment, Voice
 from engramdb.values.population import Population, population_of, to_microseconds

@@ -24,6 +24,7 @@ from engramdb.lifecycle.pair_rules import contradicts
 from engramdb.lifecycle.questions import CONTRADICTED, contradiction_question, hold_both
 from engramdb.lifecycle.settle import MAX_UNSURE, is_weaker
 from engramdb.policy import DreamPolicy
+from engramdb.text.guarded import is_guarded
 from engramdb.text.normalize import normalize_text
 from engramdb.text.relations import says_more
 from engramdb.values import BELIEVED, EdgeType, Kind, Memory, Status
@@ -67,7 +68,7 @@ def _settle_pair(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Pro
     is_clear = evidence_weight(heavier, policy, now) >= policy.clear_winner * evidence_weight(
         lighter, policy, now
     )
-    may_lose = not lighter.is_guarded and not is_weaker(heavier, lighter)
+    may_lose = not is_guarded(lighter) and not is_weaker(heavier, lighter)
     if is_clear and may_lose and _is_sure(one, other, dreaming) and not says_more(lighter.told, heavier.told):
         yield Supersede(winner=heavier, loser=lighter, reason="stated more often or more lately")
         return

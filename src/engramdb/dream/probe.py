@@ -19,6 +19,7 @@ from engramdb.dream.step import Adjust, Dreaming, Proposal, Restatus
 from engramdb.lifecycle.questions import INJECTION, stale_question
 from engramdb.policy import InsightPolicy
 from engramdb.store.contract import Transaction
+from engramdb.text.guarded import is_guarded
 from engramdb.values import Kind, Memory, Status
 from engramdb.values.population import to_microseconds
 
@@ -92,7 +93,7 @@ def _is_questionable(memory: Memory) -> bool:
 
 def _may_be_outdated(memory: Memory) -> bool:
     """Return whether time alone may have made it untrue: no birthday, no rule, nothing a person guards."""
-    return memory.kind is Kind.NOTE and not memory.endures and not memory.is_guarded
+    return memory.kind is Kind.NOTE and not memory.endures and not is_guarded(memory)
 
 
 def _question_priority(memory: Memory) -> float:

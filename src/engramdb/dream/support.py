@@ -26,6 +26,7 @@ from engramdb.lifecycle.merging import may_stand_for
 from engramdb.lifecycle.neighbors import JudgesPairs, as_utterance
 from engramdb.lifecycle.pair_rules import exclude_each_other, may_be_same, may_settle, understood
 from engramdb.store.contract import Transaction
+from engramdb.text.guarded import is_guarded
 from engramdb.text.specifics import specifics_of
 from engramdb.values import BELIEVED, EdgeType, Memory, MemoryId, Scope, SecurityTier, Status
 
@@ -252,7 +253,7 @@ def _merge_group(dreaming: Dreaming, near: Neighborhood, heard: Hearing) -> Iter
 
 def _may_go(keeper: Memory, loser: Memory) -> bool:
     """Return whether a judge that may err may let one memory hide another: no rule, health by health."""
-    return not loser.is_rule and (keeper.is_guarded or not loser.is_guarded)
+    return not loser.is_rule and (is_guarded(keeper) or not is_guarded(loser))
 
 
 def _sounds_right(dreaming: Dreaming, memory: Memory, near: Neighborhood, heard: Hearing) -> bool:
@@ -264,7 +265,7 @@ def _sounds_right(dreaming: Dreaming, memory: Memory, near: Neighborhood, heard:
 def _precedence(memory: Memory) -> tuple[bool, bool, float, bool]:
     """Return what goes before any wording: what is pinned, undisputed, from a better source."""
     trust = memory.provenance.source.trust
-    return (not memory.pinned, memory.status is not Status.ACTIVE, -trust, not memory.is_guarded)
+    return (not memory.pinned, memory.status is not Status.ACTIVE, -trust, not is_guarded(memory))
 
 
 def _wording_rank(memory: Memory) -> tuple[object, ...]:

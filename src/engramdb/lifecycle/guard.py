@@ -8,12 +8,13 @@ guard or a dispute about it waits for the person. Rules have limits of their own
 from __future__ import annotations
 
 from engramdb.errors import AccessDenied
+from engramdb.text.guarded import is_guarded
 from engramdb.values import BELIEVED, Actor, ActorKind, Memory, Status
 
 
 def may_replace(memory: Memory, actor: Actor) -> bool:
     """Return whether a memory may go on somebody's word."""
-    return actor.kind is ActorKind.PERSON or not memory.is_guarded
+    return actor.kind is ActorKind.PERSON or not is_guarded(memory)
 
 
 def may_move(memory: Memory, status: Status, actor: Actor) -> bool:
@@ -24,7 +25,7 @@ def may_move(memory: Memory, status: Status, actor: Actor) -> bool:
 
 def refuse_agent(memory: Memory, actor: Actor, doing: str) -> None:
     """Raise `AccessDenied` where an agent is about to do to a guarded memory what only a person may."""
-    if actor.kind is not ActorKind.AGENT or not memory.is_guarded:
+    if actor.kind is not ActorKind.AGENT or not is_guarded(memory):
         return
     why = "pinned" if memory.pinned else "about health"
     raise AccessDenied(

@@ -30,6 +30,7 @@ from engramdb.lifecycle.pair_rules import (
 )
 from engramdb.models.calibration import overlap
 from engramdb.policy import CapturePolicy
+from engramdb.text.guarded import is_guarded
 from engramdb.text.relations import says_more
 from engramdb.values import Kind, Memory
 from engramdb.values.reading import PairJudgment
@@ -303,9 +304,9 @@ def weigh(
     was stated often only to such words. What says more than is contradicted stays.
     """
     if is_weaker(new, old) or not _is_by_same(new, old):
-        is_report = found.chance >= LIKELY and _is_by_same(new, old) and not old.is_guarded
+        is_report = found.chance >= LIKELY and _is_by_same(new, old) and not is_guarded(old)
         return Verdict.CHALLENGE if found.is_sure or is_report else Verdict.CREATE
-    if old.is_guarded and not (is_persons_act and is_change(new)):
+    if is_guarded(old) and not (is_persons_act and is_change(new)):
         return Verdict.CHALLENGE
     is_supported = old.evidence_count >= policy.evidence_to_coexist and not is_change(new)
     if not found.is_sure or is_supported or says_more(old.told, new.told):
@@ -315,7 +316,7 @@ def weigh(
 
 def weigh_against_later(new: Memory, later: Memory, found: Conflict) -> Verdict:
     """Return what becomes of a statement that comes in after one that was made later and contradicts it."""
-    if is_weaker(later, new) or not _is_by_same(new, later) or (new.is_guarded and not later.is_guarded):
+    if is_weaker(later, new) or not _is_by_same(new, later) or (is_guarded(new) and not is_guarded(later)):
         return Verdict.CREATE
     if not found.is_sure or says_more(new.told, later.told):
         return Verdict.YIELD

@@ -31,6 +31,7 @@ from engramdb.lifecycle.transitions import MemoryWriter, inherited
 from engramdb.lifecycle.valid_time import find_place, put_in_chain, restated, said_again
 from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.store.contract import Transaction
+from engramdb.text.guarded import is_guarded
 from engramdb.text.normalize import counted
 from engramdb.text.traits import overlap
 from engramdb.values import (
@@ -432,7 +433,7 @@ def _acknowledge(write: Write, memory: Memory) -> None:
             continue
         write.writer.unlink(edge.source, edge.target, edge.type)
         other = write.tx.memories.get(edge.source, scope=memory.scope)
-        is_open = other is not None and other.status is Status.ACTIVE and not other.is_guarded
+        is_open = other is not None and other.status is Status.ACTIVE and not is_guarded(other)
         if other is not None and is_open and edge.type is EdgeType.CONTRADICTS:
             challenge(write.writer, other, by=memory, reason="the other was stated again", chance=edge.weight)
 

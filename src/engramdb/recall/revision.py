@@ -22,6 +22,7 @@ from engramdb.recall.fuse import Fused, RankingSignal
 from engramdb.store.contract import Transaction
 from engramdb.text.changes import WordSort, difference, tells_change
 from engramdb.text.force import has_cue
+from engramdb.text.guarded import is_guarded
 from engramdb.text.terms import query_terms
 from engramdb.values import BELIEVED, Dispute, Edge, EdgeType, Filters, Hit, Memory, OutdatedPremise, Status
 
@@ -180,7 +181,7 @@ def _goes_before(edge: Edge, hit: Hit, other: Memory, found: Hit | None) -> bool
 def _yields(newer: Memory, older: Memory) -> bool:
     """Return whether a weaker source speaks against what is guarded, or without telling of a change."""
     is_weaker = newer.provenance.source.trust < older.provenance.source.trust
-    return is_weaker and (older.is_guarded or not tells_change(newer.told))
+    return is_weaker and (is_guarded(older) or not tells_change(newer.told))
 
 
 def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tuple[Edge, Memory]]:

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from engramdb.text.clauses import Clause, clauses, read
-from engramdb.text.force import MAX_CHARACTERS, bare_words, has_cue, read_force
+from engramdb.text.force import MAX_CHARACTERS, has_cue, read_force
 from engramdb.text.grammar import STATE_CHANGES
 from engramdb.text.lexicons import word_set
 from engramdb.text.moments import MomentRange, TimeRelation, find_moments
@@ -78,11 +78,6 @@ def sort_statement(
         is_of_now=words.has("now"),
         is_permanent=words.is_permanent(),
     )
-
-
-def is_of_health(text: str) -> bool:
-    """Return whether a text speaks of somebody's health: a condition, a medicine, an operation."""
-    return has_cue("health", bare_words(text))
 
 
 def read_lasting(text: str, *, now: datetime) -> Lasting:

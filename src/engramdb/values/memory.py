@@ -254,8 +254,6 @@ CATEGORIES = frozenset(
 
 RULE_CATEGORIES = frozenset({"principle", "instruction"})
 """What a person files so is a rule, however it is worded."""
-HEALTH_TOPIC = "health"
-"""The topic of what nobody but the person may correct."""
 SUMMED_UP = "session-"
 """How the extractor of a memory begins that sums up a session."""
 DREAMT = "dream."
@@ -539,11 +537,6 @@ class Memory(Struct, frozen=True, kw_only=True):
         is_set = self.force is Force.RULE or self.category in RULE_CATEGORIES
         is_own = self.provenance.source is Source.HUMAN and self.provenance.voice is Voice.OWN
         return is_set and is_own and not self.is_derived
-
-    @property
-    def is_guarded(self) -> bool:
-        """Whether only a person's own act may replace it: pinned, or about health."""
-        return self.pinned or HEALTH_TOPIC in self.traits.topics
 
     @property
     def endures(self) -> bool:
