@@ -356,3 +356,50 @@ def test_what_is_filed_under_health_or_answers_a_question_about_it_is_guarded(en
 
     assert is_guarded(filed)
     assert is_guarded(answer)
+
+
+RELAYING: dict[str, Callable[[Engram, Memory, str], Memory]] = {
+    "correct of something else": lambda agent, other, said: agent.correct(other.id, said),
+    "from the user": lambda agent, _other, said: agent.remember(said, source=Source.HUMAN),
+}
+
+
+@pytest.mark.parametrize("relay", list(RELAYING.values()), ids=list(RELAYING))
+def test_what_an_agent_reports_against_it_stands_behind_it(
+    engram: Engram, agent: Engram, clock: ManualClock, relay: Callable[[Engram, Memory, str], Memory]
+) -> None:
+    """It counts as the agent's word, whatever words of the person it stands in the place of."""
+    old = engram.remember("I am allergic to penicillin")
+    other = engram.remember("I like teal")
+    clock.advance(days=30)
+
+    new = relay(agent, other, "I am no longer allergic to penicillin")
+
+    assert new.provenance.source is Source.ASSISTANT
+    assert engram.get(new.id).provenance.source is Source.ASSISTANT
+    assert engram.get(old.id).status is Status.CHALLENGED
+    hits = engram.recall("Am I allergic to penicillin?").hits
+    assert [hit.memory.id for hit in hits][:2] == [old.id, new.id]
+
+
+def test_an_answer_that_an_agent_reports_against_it_is_the_agents_word(
+    engram: Engram, agent: Engram, clock: ManualClock
+) -> None:
+    """The question stays open for the person."""
+    old = engram.remember("I live in Paris", pinned=True)
+    clock.advance(days=30)
+    agent.remember("I live in Rome", source=Source.ASSISTANT)
+    (gap,) = engram.gaps()
+
+    answered = agent.answer(gap.id, "I live in Oslo since June")
+
+    assert [one.provenance.source for one in answered.holds] == [Source.ASSISTANT]
+    assert engram.get(old.id).status is Status.CHALLENGED
+    assert engram.gaps()
+
+
+def test_what_an_agent_reports_otherwise_is_taken_as_reported(engram: Engram, agent: Engram) -> None:
+    """Where nothing guarded is in question, the user's word stays theirs."""
+    reported = agent.remember("I moved to Ghent", source=Source.HUMAN)
+
+    assert engram.get(reported.id).provenance.source is Source.HUMAN

@@ -387,6 +387,7 @@ class _Settling(Struct, frozen=True):
         kept = [one for one in others if not self.request.may_retire(one)]
         for one in kept:
             challenge(self.writer, one, by=winner, reason=REASON, chance=1.0)
+            winner = self._again(winner)
         gone = [self.writer.supersede(one, winner, reason=REASON) for one in others if one not in kept]
         if kept:
             return Answered(

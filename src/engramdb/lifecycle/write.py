@@ -119,6 +119,10 @@ def _trace(tx: Transaction, box: Box) -> str:
 # so a neighbor is read again before it is changed.
 
 
+RELAYED = "an agent said so, and it disputes what is guarded"
+_SAYING = frozenset({Action.REMEMBER, Action.REINFORCE})
+
+
 class AdmissionOutcome(StrEnum):
     """What became of a draft."""
 
@@ -394,6 +398,7 @@ def _join(write: Write, new: Memory, settlement: Settlement) -> Memory:
             write.writer.supersede(effect.target, new, reason=effect.reason)
         else:
             challenge(write.writer, effect.target, by=new, reason=effect.reason, chance=effect.chance)
+            new = _current(write, new) or new
     return new
 
 
@@ -415,7 +420,9 @@ def challenge(writer: MemoryWriter, memory: Memory, *, by: Memory, reason: str, 
     Mark a memory as disputed by a newer one, and return it; both stay.
 
     It loses confidence once: not again to the same memory, nor to others of a source no stronger.
+    What an agent reports as the person's word against something guarded counts as the agent's.
     """
+    by = _as_agents_word(writer, by) if is_guarded(memory) else by
     counted = [one for one in writer.disputers(memory) if one.id == by.id or not is_weaker(one, by)]
     if memory.status is Status.CHALLENGED and counted:
         writer.link(by, memory, EdgeType.CONTRADICTS, weight=chance)
@@ -424,6 +431,18 @@ def challenge(writer: MemoryWriter, memory: Memory, *, by: Memory, reason: str, 
     writer.link(by, memory, EdgeType.CONTRADICTS, weight=chance)
     changed = memory.evolve(status=Status.CHALLENGED, confidence=weaker, updated_at=writer.now)
     return writer.write(memory, changed, action=Action.WEAKEN, reason=reason)
+
+
+def _as_agents_word(writer: MemoryWriter, memory: Memory) -> Memory:
+    """Return a memory as stated by an assistant where nobody but agents has stated it."""
+    stated = [
+        one for one in writer.tx.history.of(memory.id) if one.old_status is None or one.action in _SAYING
+    ]
+    is_relayed = bool(stated) and all(one.actor.kind is ActorKind.AGENT for one in stated)
+    if memory.provenance.source is not Source.HUMAN or not is_relayed:
+        return memory
+    said = replace(memory.provenance, source=Source.ASSISTANT)
+    return writer.update(memory, Action.WEAKEN, reason=RELAYED, provenance=said)
 
 
 def _acknowledge(write: Write, memory: Memory) -> None:
