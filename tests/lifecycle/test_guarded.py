@@ -403,3 +403,32 @@ def test_what_an_agent_reports_otherwise_is_taken_as_reported(engram: Engram, ag
     reported = agent.remember("I moved to Ghent", source=Source.HUMAN)
 
     assert engram.get(reported.id).provenance.source is Source.HUMAN
+
+
+@pytest.mark.parametrize("said", ["I am allergic to peanuts and carry an epipen.", "I moved to Rome."])
+def test_an_agent_does_not_undo_what_was_read_from_a_persons_message(
+    engram: Engram, agent: Engram, said: str
+) -> None:
+    """A rule has read it, and the person has said it."""
+    engram.observe(said, session="s")
+    engram.flush()
+    (memory,) = engram.list()
+
+    with pytest.raises(AccessDenied):
+        agent.undo(memory.id)
+
+    assert engram.get(memory.id) == memory
+    engram.undo(memory.id)
+    assert engram.get(memory.id).status is Status.INVALIDATED
+
+
+def test_an_agent_undoes_what_it_did_itself_to_something_guarded(
+    engram: Engram, agent: Engram, told: tuple[Memory, str]
+) -> None:
+    """Its dispute of something guarded goes with its statement."""
+    old, instead = told
+    agent.correct(old.id, instead)
+
+    agent.undo()
+
+    assert engram.get(old.id).status is Status.ACTIVE

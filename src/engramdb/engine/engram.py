@@ -870,8 +870,8 @@ class Engram:
         An act is undone with all that followed from it: what it stored no longer holds, what it displaced
         holds again, and what it changed is as before. Where later acts build on it, it is refused, and they
         are named; `with_later` undoes them first. Undoing an undo puts everything back. A person may undo
-        whatever was done, by rules and agents too, except an erasure; an agent neither what a person did nor
-        what was forgotten on purpose.
+        whatever was done, by rules and agents too, except an erasure; an agent neither what a person did or
+        said nor what was forgotten on purpose, and of what is guarded only what it did itself.
         """
         return self._parts.lifecycle.undo(
             None if memory_id is None else self._resolve(memory_id, scope),

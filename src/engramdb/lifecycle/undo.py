@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from engramdb.errors import AccessDenied, InvalidQuery, MemoryNotFound, UndoRefused
 from engramdb.lifecycle.change import ChangeRequest, find_own
+from engramdb.lifecycle.guard import refuse_agent
 from engramdb.lifecycle.merging import merge_again, unmerge
 from engramdb.lifecycle.recorded import overlap, without_event
 from engramdb.lifecycle.transitions import DISPUTING, MemoryWriter
@@ -32,6 +33,7 @@ from engramdb.values import (
     Memory,
     MemoryId,
     Scope,
+    Source,
     Status,
     Undone,
 )
@@ -215,6 +217,7 @@ class _Undoing(Struct):
         """Take one act back: memories, links, words that others had quoted, and questions it had closed."""
         events = self.tx.acts.events(act.id)
         _check_may_undo(act, events, self.writer.actor)
+        self._check_guarded(act, events)
         self._unmerge(events)
         changes = self.tx.acts.links(act.id)
         for change in reversed(changes):
@@ -228,6 +231,24 @@ class _Undoing(Struct):
         self._set_notes(act.id, events, is_undone=True)
         for one in self.tx.acts.undid(act.id):
             self._set_notes(one, self.tx.acts.events(one), is_undone=False)
+
+    def _check_guarded(self, act: Act, events: Sequence[HistoryEvent]) -> None:
+        """Keep an agent, but for its own acts, from undoing what a person said or what is guarded."""
+        actor = self.writer.actor
+        if actor.kind is not ActorKind.AGENT or act.actor == actor:
+            return
+        for event in events:
+            memory = self._get(event.memory_id)
+            if memory is None:
+                continue
+            if memory.status in BELIEVED:  # else undoing brings it back
+                refuse_agent(memory, actor, "undo what was done to")
+            is_said = _is_beginning(event) and memory.provenance.source is Source.HUMAN
+            if is_said and not memory.is_derived:
+                raise AccessDenied(
+                    f"act {act.id} stored what the person said, and an agent may not undo it",
+                    hint="Ask the person to, or use `correct`.",
+                )
 
     def _set_notes(self, act_id: ActId, events: Sequence[HistoryEvent], *, is_undone: bool) -> None:
         """Let questions that an act had closed, and feedback that it gave, count as undone or not."""

@@ -228,8 +228,8 @@ UNDO = Tool(
     verb=verb("undo"),
     description=(
         "Undo what you did last, or what happened last to a memory, with all that followed from it: what it "
-        "displaced holds again. For your own mistakes and those of automatic steps; what a person did, or "
-        "what was forgotten on purpose, only a person undoes."
+        "displaced holds again. For your own mistakes and those of automatic steps; what a person did or "
+        "said, what was forgotten on purpose, and what is pinned or about health only a person undoes."
     ),
     arguments={
         "memory": MEMORY,
