@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import pytest
@@ -14,16 +14,17 @@ from engramdb import Engram, Scope, Settings, Source
 from engramdb.dream.service import statement_tools
 from engramdb.errors import EngramError, StatementForgotten, StatusNotAllowed
 from engramdb.importing.source import SourceMessage
-from engramdb.lifecycle.admission import prepare, save
+from engramdb.lifecycle.admission import EmbedsTexts, admit, prepare, save
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.service import ECHO
 from engramdb.lifecycle.sketches import SketchKey
 from engramdb.lifecycle.write import AdmissionOutcome
+from engramdb.text.identity import FORGOTTEN_WORDS
 from engramdb.values import BELIEVED, Action, Filters, Memory, Role, Status
 from evals.beliefs.ways_in import AGENT, IN_THE_USERS_NAME, WEAK_WAYS, SharedStore, WayIn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from engramdb.testing import ManualClock
@@ -196,6 +197,57 @@ def test_what_was_forgotten_between_the_look_and_the_write_is_withheld(store: Sh
 
     assert admission.outcome is AdmissionOutcome.WITHHELD
     assert known(store.person) == []
+
+
+class _ForgetsMeanwhile:
+    """An embedder that lets somebody else act after it has embedded, before the write begins."""
+
+    def __init__(self, embedder: EmbedsTexts, act: Callable[[], object]) -> None:
+        self._embedder, self._act = embedder, act
+        self.calls = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._embedder, name)
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        """Embed, and let the other one act the first time."""
+        rows = self._embedder.embed_documents(texts)
+        self.calls += 1
+        if self.calls == 1:
+            self._act()
+        return rows
+
+
+def test_words_that_a_statement_leans_on_are_left_out_where_they_are_forgotten_meanwhile(
+    store: SharedStore,
+) -> None:
+    """The statement is prepared again, outside the write, and its vector knows nothing of them either."""
+    memory = store.person.remember(FACT, scope=ANN)
+    pipeline = store.agent._parts.pipeline
+    embedder = _ForgetsMeanwhile(pipeline.embedder, lambda: store.person.forget(memory.id, scope=ANN))
+    racing = replace(pipeline, embedder=embedder)
+    draft = Draft(content="Yes, since March", scope=ANN, answers=FACT)
+
+    (admission,) = admit([draft], racing, actor=AGENT, now=store.clock.now())
+
+    assert admission.memory.answers == FORGOTTEN_WORDS
+    assert admission.is_embedded
+    assert embedder.calls == 2
+
+
+def test_a_late_look_in_the_write_leaves_them_out_too(store: SharedStore) -> None:
+    """The vector that was made with them is not stored: it is made later from what is left."""
+    pipeline = store.agent._parts.pipeline
+    memory = store.person.remember(FACT, scope=ANN)
+    draft = Draft(content="Yes, since March", scope=ANN, answers=FACT)
+    prepared = prepare([draft], pipeline, now=store.clock.now())
+    store.person.forget(memory.id, scope=ANN)
+
+    with pipeline.store.atomic() as tx:
+        (admission,) = save(tx, prepared, pipeline, actor=AGENT, now=store.clock.now())
+
+    assert admission.memory.answers == FORGOTTEN_WORDS
+    assert not admission.is_embedded
 
 
 # --- the person ---------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from engramdb.capture.extract import Extracted, Extractor
 from engramdb.errors import EngramError, MemoryNotFound
-from engramdb.lifecycle.admission import WritePipeline, prepare, save
+from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
 from engramdb.lifecycle.drafts import Draft, check_label, checked_text, in_utc
 from engramdb.lifecycle.write import Admission
 from engramdb.policy import CapturePolicy
@@ -213,10 +213,14 @@ def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetim
     by_id = {turn.id: turn for turn in turns}
     drafts = [_draft(one, by_id[one.turn_id], capture.extractor.name) for one in extracted]
     rejections: list[EngramError] = []
-    prepared = prepare(
-        drafts, capture.pipeline, now=now, most_siblings=MAX_SIBLINGS, on_rejection=rejections.append
-    )
-    with capture.pipeline.store.atomic() as tx:
+
+    def prepare_again() -> Prepared:
+        rejections.clear()
+        return prepare(
+            drafts, capture.pipeline, now=now, most_siblings=MAX_SIBLINGS, on_rejection=rejections.append
+        )
+
+    with prepared_write(capture.pipeline, prepare_again) as (tx, prepared):
         if not tx.turns.settle(list(by_id), now=now):
             return ReadTurns()  # another process was faster; its memories are the ones that count
         admissions = save(tx, prepared, capture.pipeline, actor=actor, now=now)

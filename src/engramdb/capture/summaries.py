@@ -23,7 +23,7 @@ from engramdb.capture.reading import READER, Conversation
 from engramdb.clock import Clock
 from engramdb.errors import ChatError, ChatReplyInvalid, EngramError, InjectionBlocked
 from engramdb.health import CHAT, Health
-from engramdb.lifecycle.admission import WritePipeline, prepare, save
+from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.pair_rules import is_negation
 from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask
@@ -247,8 +247,13 @@ class SessionSummarizer:
             refused.append(InjectionBlocked("the summary gives orders"))  # nobody needs a model's
             summary = None
         drafts = [] if summary is None else [_account(summary, stretch, by=by)]
-        prepared = prepare(drafts, pipeline, now=now, on_rejection=refused.append)
-        with pipeline.store.atomic() as tx:
+        rejected: list[EngramError] = []
+
+        def prepare_again() -> Prepared:
+            rejected.clear()
+            return prepare(drafts, pipeline, now=now, on_rejection=rejected.append)
+
+        with prepared_write(pipeline, prepare_again) as (tx, prepared):
             told = {turn.id for turn in stretch.shown}
             if told & _retelling_forgotten(tx, stretch.turns):
                 return False  # forgotten while the model was asked
@@ -257,7 +262,7 @@ class SessionSummarizer:
             admissions = save(tx, prepared, pipeline, actor=READER, now=now)
             detail = {"turns": len(stretch.turns), "summaries": len(admissions), "extractor": by}
             tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=READER, detail=detail))
-            for one in refused:
+            for one in (*refused, *rejected):
                 event = AuditEvent(at=now, action=Action.REJECT, actor=READER, detail={"code": one.code})
                 tx.audit.add(event)
         if not all(one.is_embedded for one in admissions):

@@ -28,7 +28,7 @@ from engramdb.errors import (
 )
 from engramdb.importing.read import KindedRecord
 from engramdb.importing.source import BrokenRecord, SkippedFile, SourceLink, SourceMessage, SourceStatement
-from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
+from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
 from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.change import SAID, link_found
 from engramdb.lifecycle.drafts import INJECTION, Draft, checked_text
@@ -329,8 +329,14 @@ class Intake:
 
     def _store(self, items: Sequence[ImportItem], *, now: datetime, enrich: bool) -> bool:
         """Store the items with their marks; says False, and writes nothing, if one was brought meanwhile."""
-        prepared, admitted, refusals = self._prepare(items, now=now, enrich=enrich)
-        with self._pipeline.store.atomic() as tx:
+        admitted: list[ImportItem] = []
+        refusals: list[tuple[ImportItem, str]] = []
+
+        def prepare_again() -> Prepared:
+            prepared, admitted[:], refusals[:] = self._prepare(items, now=now, enrich=enrich)
+            return prepared
+
+        with prepared_write(self._pipeline, prepare_again) as (tx, prepared):
             if tx.imports.known_marks([item.mark for item in items]):
                 return False
             admissions = save(tx, prepared, self._pipeline, actor=self._actor, now=now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Protocol
 
@@ -69,6 +70,8 @@ OBJECTED = "an agent says otherwise"
 MAX_JUDGING_SECONDS = 0.05
 """After so long a write asks no judge any more; what is left is judged in the background. A question that is
 under way is waited for: a chat model's one, or a pair of 8 ms."""
+MAX_PREPARATIONS = 3
+"""After so many a write looks again itself: whoever forgets in a loop must not keep others from writing."""
 
 
 class EmbedsTexts(Protocol):
@@ -137,9 +140,31 @@ def admit(
     `enrich`, as for bulk, what is inferred from the words is left to `enrich_pending`, and neighbors are
     looked for by relation and not by likeness.
     """
-    prepared = prepare(drafts, pipeline, now=now, enrich=enrich)
-    with pipeline.store.atomic() as tx:
+    ready = prepared_write(pipeline, lambda: prepare(drafts, pipeline, now=now, enrich=enrich))
+    with ready as (tx, prepared):
         return save(tx, prepared, pipeline, actor=actor, now=now, is_explicit=is_explicit)
+
+
+@contextmanager
+def prepared_write(
+    pipeline: WritePipeline, prepare_again: Callable[[], Prepared]
+) -> Iterator[tuple[Transaction, Prepared]]:
+    """
+    Prepare outside, then open a write; where something was forgotten in between, leave it and begin again.
+
+    A write holds up everybody else, so nothing is embedded or judged in it.
+    """
+    for left in reversed(range(MAX_PREPARATIONS)):
+        prepared = prepare_again()
+        with pipeline.store.atomic() as tx:
+            if _is_current(tx, prepared) or not left:
+                yield tx, prepared
+                return
+
+
+def _is_current(tx: Transaction, prepared: Prepared) -> bool:
+    """Return whether nothing was forgotten, or came back, since the candidates were looked at."""
+    return tx.forgotten.stamp() == prepared.forgotten_stamp
 
 
 def prepare(
@@ -212,6 +237,14 @@ def _recognized(
     return bare, {place: one for place, one in enumerate(found) if one is not None}, stamp
 
 
+def _recognized_again(tx: Transaction, prepared: Prepared, pipeline: WritePipeline) -> Prepared:
+    """Return what was prepared, by what is forgotten now; a vector of words that are gone is made later."""
+    bare, recognized, stamp = _recognized(tx, prepared.candidates, pipeline)
+    same = {place for place, one in enumerate(bare) if one is prepared.candidates[place]}
+    vectors = {place: row for place, row in prepared.vectors.items() if place in same}
+    return replace(prepared, candidates=bare, vectors=vectors, forgotten=recognized, forgotten_stamp=stamp)
+
+
 def _judged(
     candidates: Sequence[Candidate],
     neighbors: dict[int, list[Neighbor]],
@@ -253,12 +286,10 @@ def save(
     has_judge = pipeline.judge is not None
     write = Write(writer, pipeline.policy, pipeline.likeness, pipeline.merging, has_judge, is_objection)
     returning = Returning(tx, pipeline.forgotten, actor=actor, is_explicit=is_explicit)
-    recognized = prepared.forgotten
-    if tx.forgotten.stamp() != prepared.forgotten_stamp:  # something was forgotten, or came back, meanwhile
-        _, recognized, _ = _recognized(tx, prepared.candidates, pipeline)
+    prepared = prepared if _is_current(tx, prepared) else _recognized_again(tx, prepared, pipeline)
     admissions = []
     for place, one in enumerate(prepared.candidates):
-        found = recognized.get(place)
+        found = prepared.forgotten.get(place)
         entering = one if found is None else returning.admitted(one, found)
         if entering is None:
             admissions.append(_withheld(writer, one, found))
@@ -381,8 +412,8 @@ def correct(
     is_objection = not may_replace(old, actor)
     draft = replacement(old, text, now)
     draft = objection(draft) if is_objection else draft
-    prepared = prepare([draft], pipeline, now=now, leaving=memory_id)
-    with pipeline.store.atomic() as tx:
+    ready = prepared_write(pipeline, lambda: prepare([draft], pipeline, now=now, leaving=memory_id))
+    with ready as (tx, prepared):
         old = find_own(tx, memory_id, scope, expected_version=expected_version)
         if old.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
@@ -403,8 +434,8 @@ def renew(
 ) -> Admission:
     """Put a newer version in the place of a memory that somebody else may have changed meanwhile."""
     newer = replace(draft, pinned=old.pinned, supersedes=old.id, version=old.version + 1)
-    prepared = prepare([newer], pipeline, now=now, leaving=old.id)
-    with pipeline.store.atomic() as tx:
+    ready = prepared_write(pipeline, lambda: prepare([newer], pipeline, now=now, leaving=old.id))
+    with ready as (tx, prepared):
         still = find_own(tx, old.id, old.scope)
         if still.status.is_terminal:  # then there is nothing to take the place of
             (admission,) = save(tx, prepared, pipeline, actor=actor, now=now)

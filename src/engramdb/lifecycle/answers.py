@@ -21,6 +21,7 @@ from engramdb.lifecycle.admission import (
     Prepared,
     WritePipeline,
     prepare,
+    prepared_write,
     put_in_place,
     replacement,
     save,
@@ -259,17 +260,18 @@ def settle_question(
     stated: MemoryId | None = None,
 ) -> Answered:
     """Make a decision true in one write; `stated` is a memory that says already what it would store."""
-    prepared = None
+    drafts, leaving = [], None
     if decision.statement and stated is None:
         replaced = about[-1] if decision.outcome is AnswerOutcome.CORRECTED else None
         replaced = replaced if replaced is not None and request.may_retire(replaced) else None
-        draft = _draft(gap, decision.statement, replaced, request)
+        drafts = [_draft(gap, decision.statement, replaced, request)]
         leaving = None if replaced is None else replaced.id
-        prepared = prepare([draft], request.pipeline, now=request.now, leaving=leaving)
-    with request.pipeline.store.atomic() as tx:
+    pipeline = request.pipeline
+    ready = prepared_write(pipeline, lambda: prepare(drafts, pipeline, now=request.now, leaving=leaving))
+    with ready as (tx, prepared):
         gap = find_open_question(tx, gap.id, request.scope)
         tx.acts.begin(Action.ANSWER, actor=request.actor, scope=request.scope, at=request.now)
-        settling = _Settling(tx, gap, request, prepared, stated)
+        settling = _Settling(tx, gap, request, prepared if drafts else None, stated)
         answered = settling.settle(decision, _read(tx, gap))
         detail = {"question": answered.outcome.value}
         tx.audit.add(
