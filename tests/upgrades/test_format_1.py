@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engramdb.store.sqlite.migrations import APPLICATION_ID, FORMAT_VERSION, m001_first_layout
+from engramdb.store.sqlite.migrations import APPLICATION_ID, FORMAT_VERSION, MIGRATIONS, m001_first_layout
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.values import GLOBAL, Filters, Scope, Status
 
@@ -128,3 +128,43 @@ def test_what_was_read_from_a_turn_was_said_with_it(old_file: Path) -> None:
 
     assert memory is not None
     assert memory.said_at == memory.valid_from
+
+
+def _merged_before(path: Path) -> None:
+    """Bring a file to format 20, in which a was merged into b, b into c, and c forgotten by its person."""
+    connection = apsw.Connection(str(path))
+    for number, step in enumerate(MIGRATIONS[1:20], 2):
+        step.up(connection)
+        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, str(number), AT))
+    connection.pragma("user_version", 20)
+    columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(memories)") if name != "key"]
+    kept = ", ".join(one for one in columns if one not in ("id", "status", "fingerprint", "change"))
+    for key, (name, status) in enumerate({"a": "merged", "b": "merged", "c": "forgotten"}.items(), 10):
+        connection.execute(
+            f"INSERT INTO memories (key, id, status, fingerprint, change, {kept}) "  # noqa: S608 - a test's own names
+            f"SELECT ?, ?, ?, ?, ?, {kept} FROM memories WHERE id = 'm1'",
+            (key, name, status, name.encode(), key),
+        )
+    for keeper, loser in ((11, 10), (12, 11)):
+        connection.execute(
+            "INSERT INTO merges (keeper, loser, at, given) VALUES (?, ?, ?, '{}')", (keeper, loser, AT)
+        )
+    connection.execute(
+        "INSERT INTO history (memory_id, at, action, actor, actor_kind, new_status, reason, changes) "
+        "SELECT 'c', at, 'forget', actor, 'person', 'forgotten', '', '{}' FROM history LIMIT 1"
+    )
+    connection.close()
+
+
+def test_wordings_are_taken_over_however_far_they_were_merged(old_file: Path) -> None:
+    """What was merged into something forgotten stays away with it, and a memory knows all that it says."""
+    _merged_before(old_file)
+    SqliteStore.open(str(old_file), now=NOW).close()
+
+    connection = apsw.Connection(str(old_file))
+    forgotten = connection.execute("SELECT memory FROM forgotten ORDER BY memory").fetchall()
+    wordings = connection.execute("SELECT id, wordings FROM memories WHERE key >= 10 ORDER BY id").fetchall()
+    connection.close()
+
+    assert forgotten == [("a",), ("b",), ("c",)]
+    assert wordings == [("a", "[]"), ("b", '["a"]'), ("c", '["b","a"]')]
