@@ -32,7 +32,7 @@ from engramdb.models.calibration import overlap
 from engramdb.policy import CapturePolicy
 from engramdb.text.guarded import is_guarded
 from engramdb.text.relations import says_more
-from engramdb.values import Kind, Memory
+from engramdb.values import Kind, Memory, Status
 from engramdb.values.reading import PairJudgment
 
 MAX_LINKS = 3
@@ -138,13 +138,14 @@ def settle(
             if verdict is not Verdict.CREATE:
                 return Settlement(verdict, one.memory, found.reason, found.chance, links=links)
     effects = tuple(_effects(new, against, policy, is_later, is_persons_act=is_persons_act))
-    if not any(effect.verdict is Verdict.SUPERSEDE for effect in effects):
-        apart = {effect.target.id for effect in effects}
-        repeated = _repeated(
-            new, [pair for pair in nearest if pair[0].memory.id not in apart], policy, likeness
-        )
-        if repeated is not None:
-            return repeated
+    retires = any(effect.verdict is Verdict.SUPERSEDE for effect in effects)
+    apart = {effect.target.id for effect in effects}
+    others = [pair for pair in nearest if pair[0].memory.id not in apart]
+    if retires:  # a disputed one that is stated again is weighed against what disputes it
+        others = [] if is_change(new) else [pair for pair in others if pair[1].status is Status.CHALLENGED]
+    repeated = _repeated(new, others, policy, likeness)
+    if repeated is not None:
+        return repeated
     if effects:
         return Settlement(Verdict.CREATE, effects=effects, links=links)
     return _version(new, nearest, policy, is_later, links)

@@ -76,6 +76,14 @@ def inherited(new: Memory, old: Memory) -> dict[str, Any]:
     }
 
 
+def _say_same(one: Memory, other: Memory) -> bool:
+    """Return whether two memories are one, or claim the same of the same."""
+    is_claim = one.predicate is not None and one.object is not None and one.is_negated == other.is_negated
+    mine, theirs = ((it.subject, it.predicate, it.object) for it in (one, other))
+    is_same_claim = is_claim and normalize_text(str(mine)) == normalize_text(str(theirs))
+    return one.id == other.id or is_same_claim or normalize_text(one.told) == normalize_text(other.told)
+
+
 MIN_QUOTED_WORDS = 2
 """A single word stands in too many sentences to say whose it is."""
 CONTEXT_FORGOTTEN = "what it leaned on was forgotten"
@@ -223,15 +231,16 @@ class MemoryWriter(Struct, frozen=True):
         ]
 
     def _pass_on_disputes(self, old: Memory, new: Memory) -> None:
-        """Let the successor of a memory dispute what that disputed; where that is itself, nothing does."""
+        """Let the successor of a memory dispute what that disputed, unless it says the same."""
         for edge in self.tx.edges.of(old.id):
             if edge.source != old.id or edge.type not in DISPUTING:
                 continue
             self.unlink(edge.source, edge.target, edge.type)
-            if edge.target != new.id:
-                self.copy_link(edge, source=new.id, target=edge.target)
+            disputed = self.tx.memories.get(edge.target, scope=old.scope)
+            if disputed is None or _say_same(disputed, new):
+                self._release(edge.target, old.scope)
             else:
-                self._release(new.id, new.scope)
+                self.copy_link(edge, source=new.id, target=edge.target)
 
     def _release_disputed(self, memory: Memory) -> None:
         """Let what a memory disputed that no longer counts hold again, unless something else disputes it."""

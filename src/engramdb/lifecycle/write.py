@@ -20,14 +20,17 @@ from engramdb.lifecycle.neighbors import echoes
 from engramdb.lifecycle.pair_rules import ComparesStatements
 from engramdb.lifecycle.questions import hold_both
 from engramdb.lifecycle.settle import (
+    MAX_UNSURE,
+    Conflict,
     Neighbor,
     Settlement,
     Verdict,
     is_weaker,
     settle,
     surprise,
+    weigh,
 )
-from engramdb.lifecycle.transitions import MemoryWriter, inherited
+from engramdb.lifecycle.transitions import DISPUTING, MemoryWriter, inherited
 from engramdb.lifecycle.valid_time import find_place, put_in_chain, restated, said_again
 from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.store.contract import Transaction
@@ -240,6 +243,7 @@ def _settled(
         return Admission(echoed, AdmissionOutcome.ECHOED)
     twins = write.tx.memories
     twin = twins.active_twin(candidate.fingerprint, scope=memory.scope)
+    twin = twin or twins.challenged_twin(candidate.fingerprint, scope=memory.scope)
     twin = twin or twins.keeper_of_twin(candidate.fingerprint, scope=memory.scope)
     settlement = (
         Settlement(Verdict.REINFORCE, twin, "said again")
@@ -445,16 +449,27 @@ def _as_agents_word(writer: MemoryWriter, memory: Memory) -> Memory:
     return writer.update(memory, Action.WEAKEN, reason=RELAYED, provenance=said)
 
 
-def _acknowledge(write: Write, memory: Memory) -> None:
-    """Let a disputed memory that was stated again hold; what disputed it is now the older of the two."""
+def _acknowledge(write: Write, memory: Memory, again: Memory) -> None:
+    """
+    Let a disputed memory that was stated again hold; what disputed it is now the older of the two.
+
+    That is weighed as if only now was said what the memory says: it is superseded where it may be.
+    """
+    is_act = _is_persons_act(write, again)
     for edge in write.tx.edges.of(memory.id):
-        if edge.target != memory.id or edge.type not in (EdgeType.CONTRADICTS, EdgeType.DOUBTS):
+        if edge.target != memory.id or edge.type not in DISPUTING:
             continue
         write.writer.unlink(edge.source, edge.target, edge.type)
+        write.writer.unask(edge.source, edge.target, edge.type, scope=memory.scope)
         other = write.tx.memories.get(edge.source, scope=memory.scope)
-        is_open = other is not None and other.status is Status.ACTIVE and not is_guarded(other)
-        if other is not None and is_open and edge.type is EdgeType.CONTRADICTS:
-            challenge(write.writer, other, by=memory, reason="the other was stated again", chance=edge.weight)
+        if other is None or other.status is not Status.ACTIVE or edge.type is not EdgeType.CONTRADICTS:
+            continue
+        reason, found = "the other was stated again", Conflict(edge.weight, edge.weight > MAX_UNSURE, "")
+        verdict = weigh(again, other, found, write.policy, is_persons_act=is_act)
+        if verdict is Verdict.SUPERSEDE:
+            write.writer.supersede(other, memory, reason=reason)
+        elif not is_guarded(other):
+            challenge(write.writer, other, by=memory, reason=reason, chance=edge.weight)
 
 
 def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str) -> Admission:
@@ -481,7 +496,7 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
     if stronger.holds_from < known.holds_from:
         write.writer.end_earlier(stronger, stronger.holds_from)
     if is_revived:
-        _acknowledge(write, stronger)
+        _acknowledge(write, stronger, new)
     return Admission(stronger, AdmissionOutcome.REINFORCED)
 
 

@@ -194,6 +194,10 @@ class Memories(Protocol):
         """Return the active memory of exactly this scope with this fingerprint."""
         ...
 
+    def challenged_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """Return the disputed memory of exactly this scope with this fingerprint, the newest."""
+        ...
+
     def keeper_of_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
         """Return the active memory that one of exactly this scope with this fingerprint was merged into."""
         ...

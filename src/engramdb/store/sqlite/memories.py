@@ -289,6 +289,15 @@ class MemoriesTable:
         row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
         return None if row is None else from_row(row)
 
+    def challenged_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """Return the disputed memory of exactly this scope with this fingerprint, the newest."""
+        sql = (
+            f"{_SELECT} WHERE m.key = (SELECT max(t.key) FROM memories t INDEXED BY memories_taken_back "
+            "WHERE t.scope = ? AND t.fingerprint = ? AND t.status <> 'active' AND t.status = 'challenged')"
+        )
+        row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
+        return None if row is None else from_row(row)
+
     def keeper_of_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
         """Return the active memory that one of exactly this scope with this fingerprint was merged into."""
         sql = (
