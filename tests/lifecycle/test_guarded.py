@@ -15,7 +15,7 @@ from engramdb.lifecycle import admission
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import challenge
 from engramdb.text.guarded import is_guarded
-from engramdb.values import Action, Actor, ActorKind, EdgeType, GapKind, Memory, Status
+from engramdb.values import Action, Actor, ActorKind, AnswerOutcome, EdgeType, GapKind, Memory, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -432,3 +432,31 @@ def test_an_agent_undoes_what_it_did_itself_to_something_guarded(
     agent.undo()
 
     assert engram.get(old.id).status is Status.ACTIVE
+
+
+def test_feedback_withholds_nothing_guarded(engram: Engram, agent: Engram, told: tuple[Memory, str]) -> None:
+    """It may stand behind others."""
+    old, _ = told
+    question = "Who is my landlord?" if old.pinned else "What am I allergic to?"
+
+    agent.feedback(old.id, helpful=False, query=question)
+
+    assert old.id in [hit.memory.id for hit in engram.recall(question).hits]
+
+
+def test_an_agent_settles_no_question_about_what_is_guarded(
+    engram: Engram, agent: Engram, told: tuple[Memory, str]
+) -> None:
+    """Neither by keeping both nor by closing it; the person does."""
+    old, instead = told
+    agent.correct(old.id, instead)
+    (gap,) = engram.gaps()
+
+    answered = agent.answer(gap.id, "both")
+    with pytest.raises(AccessDenied):
+        agent.close_gap(gap.id)
+
+    assert answered.outcome is AnswerOutcome.CHALLENGED
+    assert engram.get(old.id).status is Status.CHALLENGED
+    assert [one.id for one in engram.gaps()] == [gap.id]
+    assert engram.answer(gap.id, "both").outcome is AnswerOutcome.KEPT_BOTH

@@ -42,6 +42,7 @@ from engramdb.lifecycle.write import challenge, refuse_forgotten
 from engramdb.store.contract import Transaction
 from engramdb.text.changes import WordSort, word_sorts
 from engramdb.text.grammar import is_exclusive
+from engramdb.text.guarded import is_guarded
 from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.relations import read_statement
 from engramdb.text.replies import Reply, ReplyKind, read_reply
@@ -328,6 +329,9 @@ class _Settling(Struct, frozen=True):
             return self._give_way(decision, self.confirm(winner), [o for o in asked if o.id != winner.id])
         if decision.outcome is AnswerOutcome.INVALIDATED:
             return self._invalidate(decision, asked)
+        is_relayed = not self.request.is_persons_word
+        if decision.outcome is AnswerOutcome.KEPT_BOTH and is_relayed and any(map(is_guarded, asked)):
+            return Answered(outcome=AnswerOutcome.CHALLENGED, question=self.gap)
         if decision.outcome is AnswerOutcome.CORRECTED:
             return self._correct(decision, asked)
         return self._closed(decision, holds=self._held(decision, asked))

@@ -16,6 +16,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from engramdb.errors import InvalidQuery, MemoryNotFound
+from engramdb.lifecycle.guard import refuse_agent
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.dates import long_date, readable
 from engramdb.text.grammar import RELATION_QUESTIONS
@@ -192,6 +193,9 @@ def close_question(
     """Settle an open question without an answer; it is not asked again."""
     with store.atomic() as tx:
         gap = find_open_question(tx, question_id, scope)
+        for memory in (tx.memories.get(one, scope=gap.scope) for one in gap.memories):
+            if memory is not None:
+                refuse_agent(memory, actor, "close a question about")
         tx.acts.join(Action.ANSWER, actor=actor, scope=scope, at=now)
         tx.gaps.close(gap.id, at=now, by=actor.kind, because=reason)
         detail = {"question": "closed"}

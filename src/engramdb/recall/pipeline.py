@@ -59,6 +59,7 @@ from engramdb.recall.revision import (
 from engramdb.recall.said import TURNS, falls_short, find_said
 from engramdb.recall.signals import SUBJECT, belief_score, signals, trust
 from engramdb.store.contract import ScoredKey, Transaction
+from engramdb.text.guarded import is_guarded
 from engramdb.text.terms import query_terms
 from engramdb.text.tokens import count_tokens
 from engramdb.values import Hit, Memory, Missing, Quality, Query, Reason, Recall, SaidTurn
@@ -295,7 +296,7 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
 
 
 def _without_unhelpful(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
-    """Return the candidates without those that were of no help for such a question."""
+    """Return the candidates without what was of no help for such a question; guarded ones go last."""
     with asking.notes.timed("feedback"):
         gone = unhelpful(
             tx,
@@ -305,7 +306,11 @@ def _without_unhelpful(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranke
             embedder=asking.sources.embedder,
             now=asking.now,
         )
-    return replace(ranked, order=[one for one in ranked.order if one.key not in gone]) if gone else ranked
+    if not gone:
+        return ranked
+    guarded = {key for key, memory in tx.memories.by_keys(list(gone)).items() if is_guarded(memory)}
+    helpful = [one for one in ranked.order if one.key not in gone]
+    return replace(ranked, order=[*helpful, *(one for one in ranked.order if one.key in guarded)])
 
 
 def _reordered(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
