@@ -125,6 +125,33 @@ def test_what_is_hedged_is_judged_after_the_write_and_may_challenge(engram: Engr
     assert (supposed, TEA) not in judge.asked
 
 
+def test_what_leaves_open_what_it_is_about_may_challenge_and_retires_nothing(
+    engram: Engram, judge: FakeJudge
+) -> None:
+    """ "It's eleven people now" leans on what was said before: the judge alone cannot make it a fact."""
+    before, after = "we're nine people on the team", "it's 11 people on the team now"
+    judge.says[frozenset((before, after))] = PairRelation.CONFLICT
+    for said in (before, after):
+        engram.observe(said, session="s")
+        engram.flush()
+
+    engram.judge_pending()
+
+    found = {one.content: one.status for one in engram.list()}
+    assert found == {before: Status.CHALLENGED, after: Status.ACTIVE}
+
+
+def test_a_short_statement_beside_others_is_judged_like_any(engram: Engram, judge: FakeJudge) -> None:
+    """What names two things says what it is about, however short it is and whatever was said before."""
+    before, after = "We host on AWS", "We're hosted on Azure"
+    judge.says[frozenset((before, after))] = PairRelation.CONFLICT
+    for said in (before, after):
+        engram.observe(said, session="s")
+        engram.flush()
+
+    assert [one.content for one in engram.list()] == [after]
+
+
 def test_bulk_is_judged_later_and_status_counts_it(engram: Engram, judge: FakeJudge) -> None:
     """`enrich` does now what a background would do."""
     names = map("".join, islice(product(("Ba", "Do"), SYLLABLES, SYLLABLES), BULK_ROWS - 2))

@@ -54,8 +54,10 @@ class ComparesStatements(Protocol):
     def between(self, statement: str, others: Sequence[str]) -> list[float]: ...
 
 
-MIN_SETTLED_WORDS = 6
-"""A shorter statement that leans on others is about whatever they are about."""
+_MIN_WORDS = 6
+"""A shorter answer is about whatever was asked, a shorter aside too vague to doubt anything for."""
+_MIN_OWN_TERMS = 2
+"""With fewer telling words, what leans on others is about whatever they are about: "yes, the second one"."""
 _TOO_SHORT, _BEARS_ABOVE = 7, 0.45
 """Of 465 pairs of unrelated one-line facts 31 were doubted without these, and none with them; of 160 changes
 of the open half of evals.beliefs none is lost."""
@@ -67,12 +69,22 @@ def may_settle(memory: Memory) -> bool:
     Return whether a memory may repeat, replace or contradict another one.
 
     Not what was supposed, asked, quoted or pasted, nor what was over when it was said ("I lived in Paris in
-    2019"), and no "yes, the second one": it was said of something else.
+    2019"), and nothing that only what was said before tells the meaning of.
     """
-    is_leaning = bool(memory.answers or memory.refers_to) and memory.statement is None
-    is_short = len(memory.content.split()) < MIN_SETTLED_WORDS or opens_with_pronoun(memory.content)
-    is_of_now = memory.valid_to is None or memory.valid_to > memory.stated_at
-    return memory.is_believed and is_of_now and not (is_leaning and is_short)
+    return memory.is_believed and _is_of_now(memory) and not _is_open(memory)
+
+
+def _is_of_now(memory: Memory) -> bool:
+    return memory.valid_to is None or memory.valid_to > memory.stated_at
+
+
+def _is_open(memory: Memory) -> bool:
+    """Return whether it is not said what a statement is about, or of whom: "she does", "the blue one"."""
+    if memory.statement is not None or not (memory.answers or memory.refers_to):
+        return False
+    is_brief_answer = memory.answers is not None and len(memory.content.split()) < _MIN_WORDS
+    is_vague = len(set(query_terms(memory.content))) < _MIN_OWN_TERMS
+    return is_brief_answer or is_vague or opens_with_pronoun(memory.content)
 
 
 def may_doubt(memory: Memory) -> bool:
@@ -80,11 +92,12 @@ def may_doubt(memory: Memory) -> bool:
     Return whether a memory that settles nothing may still make another one doubtful, where a judge says so.
 
     What is hedged, reported or asked for in somebody's own words often tells of a change in passing: "the
-    airline rebooked us, we fly on the 19th, could be worse".
+    airline rebooked us, we fly on the 19th, could be worse". So does what leaves open what it is about: "it's
+    eleven people now".
     """
-    is_told = memory.force in _DOUBTING and memory.provenance.voice is Voice.OWN
-    is_of_now = memory.valid_to is None or memory.valid_to > memory.stated_at
-    return is_told and is_of_now and len(memory.content.split()) >= MIN_SETTLED_WORDS
+    is_told = memory.force in _DOUBTING and len(memory.content.split()) >= _MIN_WORDS
+    is_left_open = memory.is_believed and _is_open(memory)
+    return (is_told or is_left_open) and memory.provenance.voice is Voice.OWN and _is_of_now(memory)
 
 
 def may_bear_on(new: Memory, old: Memory, likeness: float) -> bool:
