@@ -128,7 +128,7 @@ def test_what_is_hedged_is_judged_after_the_write_and_may_challenge(engram: Engr
 def test_what_leaves_open_what_it_is_about_may_challenge_and_retires_nothing(
     engram: Engram, judge: FakeJudge
 ) -> None:
-    """ "It's eleven people now" leans on what was said before: the judge alone cannot make it a fact."""
+    """A remark that leans on what was said before is no fact by itself, whatever a judge makes of it."""
     before, after = "we're nine people on the team", "it's 11 people on the team now"
     judge.says[frozenset((before, after))] = PairRelation.CONFLICT
     for said in (before, after):

@@ -53,6 +53,7 @@ def microseconds(*moments: datetime) -> list[int]:
         ("Which issues came up from 3 March until 7 April?", "2026-03-03", "2026-04-07"),
         ("What happened after March 2024 but before June 2024?", "2024-04-01", "2024-05-31"),
         ("What did we eat the week before Christmas?", "2025-12-17", "2025-12-23"),
+        ("How did we spend New Year's Eve?", "2025-12-31", "2025-12-31"),
         ("Did I take my pills yesterday or on Monday?", "2026-05-04", "2026-05-07"),
         ("Since the outage last week, what have we changed?", "2026-04-27", None),
         ("Who called after the trip in March?", "2026-03-01", None),

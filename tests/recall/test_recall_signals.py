@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -132,3 +133,22 @@ def test_filters_by_words_hold_for_what_is_found_by_meaning(store_path: Path, cl
         answer = engram.recall("the cluster", filters=Filters(technologies=frozenset({"k8s"})))
 
     assert ["Kubernetes" in hit.memory.content for hit in answer.hits] == [True]
+
+
+def test_what_is_of_the_time_asked_for_is_found_by_it_alone(store_path: Path, clock: ManualClock) -> None:
+    """Yesterday's three share no word with the question, and two hundred others share as little."""
+    things = ("bread", "copper", "rain", "violins", "chess", "wool", "figs", "tiles", "ink", "salt")
+    with Engram.open(store_path, clock=clock, background=False) as engram:
+        for day, thing in product(range(20), things):
+            engram.observe(f"Spent the day on {thing}, round {day}")
+            clock.advance(hours=2)
+        clock.advance(days=1)
+        for said in ("Mended the fence with Ade", "The kettle gave up", "Ran nine kilometers by the canal"):
+            engram.observe(said)
+        engram.flush()
+        clock.advance(days=1)
+
+        answer = engram.recall("What happened yesterday?", limit=3)
+
+        assert {hit.memory.content.partition(" ")[0] for hit in answer.hits} == {"Mended", "The", "Ran"}
+        assert all("time" in {reason.index for reason in hit.reasons} for hit in answer.hits)

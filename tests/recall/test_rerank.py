@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engramdb.errors import InvalidQuery
-from engramdb.recall.fuse import Fused, by_difference, by_model, by_rank
+from engramdb.recall.fuse import Fused, RankingSignal, by_difference, by_model, by_rank
 from engramdb.store.contract import ScoredKey
 
 if TYPE_CHECKING:
@@ -31,6 +31,16 @@ class Longest:
         return [min(1.0, len(text) / 100) for text in texts]
 
 
+def test_what_a_signal_adds_survives_fusion_by_rank() -> None:
+    """A memory of the time that was asked for goes before one that the indexes rank first."""
+    ranked = [Fused(2, 0.9), Fused(1, 0.8)]
+    answers = {"lexical": [ScoredKey(1, 0.8), ScoredKey(2, 0.5)], "vector": [ScoredKey(1, 0.8)]}
+    time = RankingSignal(name="time", gained={2: 0.6, 3: 0.6})
+
+    assert [one.key for one in by_rank(ranked, answers, HALF, (), constant=60, heirs={})] == [1, 2]
+    assert [one.key for one in by_rank(ranked, answers, HALF, (time,), constant=60, heirs={})] == [2, 1]
+
+
 def test_rank_fusion_counts_places_and_not_scores() -> None:
     """Second in both lists beats first in one, however high that one was scored."""
     answers = {
@@ -39,7 +49,7 @@ def test_rank_fusion_counts_places_and_not_scores() -> None:
     }
     ranked = [Fused(1, 0.5), Fused(3, 0.5), Fused(2, 0.2)]
 
-    assert by_rank(ranked, answers, HALF, constant=60, heirs={})[0].key == 2
+    assert by_rank(ranked, answers, HALF, (), constant=60, heirs={})[0].key == 2
 
 
 def test_ranks_decide_the_order_and_leave_the_scores() -> None:
@@ -47,7 +57,7 @@ def test_ranks_decide_the_order_and_leave_the_scores() -> None:
     answers = {"lexical": [ScoredKey(1, 0.9), ScoredKey(2, 0.8)]}
     ranked = [Fused(2, 0.8), Fused(1, 0.9)]
 
-    assert by_rank(ranked, answers, HALF, constant=60, heirs={}) == [Fused(1, 0.9), Fused(2, 0.8)]
+    assert by_rank(ranked, answers, HALF, (), constant=60, heirs={}) == [Fused(1, 0.9), Fused(2, 0.8)]
 
 
 def test_an_heir_has_the_rank_of_what_it_stands_for() -> None:
@@ -55,7 +65,7 @@ def test_an_heir_has_the_rank_of_what_it_stands_for() -> None:
     answers = {"lexical": [ScoredKey(1, 0.9), ScoredKey(2, 0.8)]}
     ranked = [Fused(2, 0.8), Fused(3, 0.7)]
 
-    assert [one.key for one in by_rank(ranked, answers, HALF, constant=60, heirs={1: 3})] == [3, 2]
+    assert [one.key for one in by_rank(ranked, answers, HALF, (), constant=60, heirs={1: 3})] == [3, 2]
 
 
 def test_the_second_choice_is_unlike_the_first() -> None:
@@ -89,7 +99,7 @@ def test_no_strategy_loses_a_candidate(scores: list[float], relevance: float) ->
     vectors = {one.key: np.eye(4, dtype=np.float32)[one.key % 4] for one in ranked[::3]}
 
     orders = [
-        by_rank(ranked, answers, HALF, constant=60, heirs={}),
+        by_rank(ranked, answers, HALF, (), constant=60, heirs={}),
         by_difference(ranked, vectors, relevance=relevance, floor=0.1),
         by_model(ranked, "q", {one.key: "x" for one in ranked[:5]}, Longest()),
     ]

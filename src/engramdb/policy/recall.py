@@ -16,8 +16,8 @@ FORMULAS = ("relevance", "trust", "beliefs")
 """By what a hit's score is made."""
 
 _SHARES = (
-    *("vector_weight", "subject_bonus", "time_bonus", "graph_bonus", "entity_bonus", "least_score"),
-    *("mmr_lambda", "linked_share"),
+    *("vector_weight", "subject_bonus", "time_bonus", "period_bonus", "graph_bonus", "entity_bonus"),
+    *("least_score", "mmr_lambda", "linked_share"),
 )
 
 
@@ -33,7 +33,9 @@ class RecallPolicy(Struct, frozen=True, kw_only=True):
     subject_bonus: float = 0.08
     """What a memory gains that was said by, or is about, somebody whom the question names."""
     time_bonus: float = 0.05
-    """What a memory gains that falls into the time that the question names."""
+    """What a memory gains that falls into the time that the question names, or near it;"""
+    period_bonus: float = 0.4
+    """and what it gains besides for lying inside."""
     graph_bonus: float = 0.4
     """What a memory gains from full activation through links; 0 leaves the graph out."""
     graph_through_entities: bool = False

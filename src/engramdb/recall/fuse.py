@@ -134,15 +134,17 @@ def by_rank(
     ranked: Sequence[Fused],
     answers: Mapping[str, Sequence[ScoredKey]],
     weights: Mapping[str, float],
+    signals: Sequence[RankingSignal],
     *,
     constant: int,
     heirs: Mapping[int, int],
 ) -> list[Fused]:
     """
-    Return the candidates in the order of weighted rank fusion of the indexes' lists.
+    Return the candidates in the order of weighted rank fusion of the indexes' lists, and of the signals.
 
-    Where an index found what is gone, its heir has that rank. The scores stay those of the candidates: a rank
-    says what fits better, not how well.
+    Where an index found what is gone, its heir has that rank. First on every list is worth 1, and a signal
+    adds what it adds to any score. The scores stay those of the candidates: a rank says what fits better, not
+    how well.
     """
     scores = dict.fromkeys((one.key for one in ranked), 0.0)
     for name, found in answers.items():
@@ -152,7 +154,10 @@ def by_rank(
             ranks.setdefault(heirs.get(one.key, one.key), rank)
         for key, rank in ranks.items():
             if key in scores:
-                scores[key] += share / (constant + rank)
+                scores[key] += share * (constant + 1) / (constant + rank)
+    for signal in signals:
+        for key in signal.gained.keys() & scores.keys():
+            scores[key] += signal.gained[key]
     return sorted(ranked, key=lambda one: (-scores[one.key], -one.key))
 
 

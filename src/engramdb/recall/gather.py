@@ -25,6 +25,7 @@ from engramdb.policy import RecallPolicy
 from engramdb.recall.as_of import believed
 from engramdb.recall.fuse import Fused, Reranker, collapse
 from engramdb.recall.intent import Intent, classify
+from engramdb.recall.period import Period
 from engramdb.settings import DateOrder
 from engramdb.store.contract import ScoredKey, Store, Transaction
 from engramdb.text.terms import query_terms, said_words, terms
@@ -344,6 +345,37 @@ def gather(
     for told in nearest.notes:
         notes.lost(VECTOR, told, Level.REDUCED)
     return answers
+
+
+def gather_period(tx: Transaction, query: Query, asking: Asking, *, words: str) -> dict[str, list[ScoredKey]]:
+    """
+    Return each index's answer from within the time that the question names.
+
+    "What happened yesterday?" has no word in common with what did; among what is of yesterday any order will
+    do. What is missing was noted when the whole store was asked.
+    """
+    period = asking.plan.period
+    if period is None or (period.start is None and period.end is None):
+        return {}
+    since, until = _narrower(query.filters, period)
+    if since is not None and until is not None and since >= until:
+        return {}
+    within = replace(query, filters=replace(query.filters, since=since, until=until))
+    return gather(
+        tx, within, asking.vector, asking.sources, Notes(), words=words, candidates=asking.plan.candidates
+    )
+
+
+def _narrower(filters: Filters, period: Period) -> tuple[datetime | None, datetime | None]:
+    starts = [at for at in (filters.since, period.start) if at is not None]
+    ends = [at for at in (filters.until, period.end) if at is not None]
+    return max(starts, default=None), min(ends, default=None)
+
+
+def united(found: Sequence[ScoredKey], others: Sequence[ScoredKey]) -> list[ScoredKey]:
+    """Return two lists of one index as one, best first and each memory once."""
+    known = {one.key for one in found}
+    return sorted([*found, *(one for one in others if one.key not in known)], key=lambda one: -one.score)
 
 
 def _nearest(

@@ -42,7 +42,9 @@ from engramdb.recall.gather import (
     embed,
     fetch,
     gather,
+    gather_period,
     named_truly,
+    united,
 )
 from engramdb.recall.period import resolve_anchor
 from engramdb.recall.plan import RecallPlan, plan
@@ -57,7 +59,7 @@ from engramdb.recall.revision import (
     with_past,
 )
 from engramdb.recall.said import TURNS, falls_short, find_said
-from engramdb.recall.signals import SUBJECT, belief_score, signals, trust
+from engramdb.recall.signals import SUBJECT, TIME, belief_score, signals, trust
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.guarded import is_guarded
 from engramdb.text.terms import query_terms
@@ -279,6 +281,10 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
         words=words,
         candidates=asking.plan.candidates * (PAST_CANDIDATES if asking.then.is_past else 1),
     )
+    if asking.policy.time_bonus and asking.plan.period is not None:
+        with notes.timed(TIME):
+            inside = gather_period(tx, query, asking, words=words)
+            answers = {name: united(found, inside.get(name, ())) for name, found in answers.items()}
     with notes.timed("fuse"):
         fused = fuse(answers, weights)
     with notes.timed(REPLACED):
@@ -324,6 +330,7 @@ def _reordered(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
                 order,
                 ranked.answers,
                 ranked.weights,
+                ranked.signals,
                 constant=RANK_CONSTANT,
                 heirs=ranked.succession.stands_for,
             )

@@ -77,9 +77,15 @@ def signals(
         found.append(RankingSignal(name=SUBJECT, gained=dict.fromkeys(named, policy.subject_bonus)))
     period = plan.period
     if policy.time_bonus and period is not None:
+        if len(sketches) < len(ranked):  # what is of that time may lie low
+            sketches = tx.candidates.sketches([one.key for one in ranked])
         near = nearness([sketch.when for sketch in sketches.values()], period)
         pairs = zip(sketches, near, strict=True)
-        gained = {key: policy.time_bonus * float(one) for key, one in pairs if one > 0}
+        gained = {
+            key: policy.time_bonus * float(one) + policy.period_bonus * (one == 1.0)
+            for key, one in pairs
+            if one > 0
+        }
         found.append(RankingSignal(name=TIME, gained=gained))
     return [signal for signal in found if signal.gained]
 

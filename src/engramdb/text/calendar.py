@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Literal
@@ -114,6 +114,17 @@ def decade(first_year: int, *, now: datetime) -> Stretch:
 def date(year_number: int, month_number: int, day_number: int, *, now: datetime) -> Stretch:
     """Return a day by its date."""
     return day(_midnight(now).replace(year=year_number, month=month_number, day=day_number))
+
+
+def good_friday(year_number: int) -> tuple[int, int]:
+    """Return month and day of the Friday before Easter Sunday in the Gregorian calendar (Butcher, 1876)."""
+    golden, (century, rest) = year_number % 19, divmod(year_number, 100)
+    epact = (19 * golden + century - century // 4 - (8 * century + 13) // 25 + 15) % 30
+    weekday = (32 + 2 * (century % 4) + 2 * (rest // 4) - epact - rest % 4) % 7
+    late = (golden + 11 * epact + 22 * weekday) // 451
+    month_number, day_number = divmod(epact + weekday - 7 * late + 114, 31)
+    friday = datetime(year_number, month_number, day_number + 1, tzinfo=UTC) - timedelta(days=2)
+    return friday.month, friday.day
 
 
 def steps_away(unit: str, count: int, *, now: datetime) -> Stretch:

@@ -169,13 +169,16 @@ def _day_of_month(seen: Seen) -> Stretch | None:
 
 
 def _holiday(seen: Seen) -> Stretch | None:
-    """Over Christmas, on New Year's Eve, last Halloween."""
-    month, day, days = words.HOLIDAYS[seen["holiday"].replace("’", "'")]
+    """Over Christmas, on New Year's Eve, last Halloween, around Easter."""
+    name = seen["holiday"].replace("’", "'")
+    month, day, days = words.HOLIDAYS[name]
     year, step = int(seen["year"] or 0), seen["step"]
     if not year and not step and seen.direction == "unknown":
         return None
     direction: Direction = "future" if step in ("this", "next") else "past" if step else seen.direction
     year = year or calendar.nearest_year((month, day), now=seen.now, direction=direction)
+    if name == "easter":
+        month, day = calendar.good_friday(year)
     first = calendar.date(year, month, day, now=seen.now)
     return replace(first, end=first.end + timedelta(days=days - 1), name=None)
 
@@ -195,7 +198,7 @@ _AFTER_DAY = (
     r"he|she|they|at|in|about|with|and|to|for|until)\b)"
 )
 _DAYS = [f"{day}{th}" for day in range(1, 32) for th in ("st", "nd", "rd", "th")]
-_FEASTS = ("christmas", "xmas", "new", "halloween", "valentine")
+_FEASTS = ("christmas", "xmas", "new", "halloween", "valentine", "easter")
 _HOLIDAY = (
     rf"(?P<holiday>{any_of(words.HOLIDAYS)})\b"
     r"(?!['’]?s?\s+(?:tree|card|market|present|gift|song|carol|party|dinner|list|cookie)s?\b)"
@@ -272,6 +275,7 @@ PERIOD_RULES = (
     ),
     rule(_FEASTS, _holiday, rf"\b{_AT}\s+(?:the\s+)?(?:{STEP}\s+)?{_HOLIDAY}{_OF_YEAR}"),
     rule(_FEASTS, _holiday, rf"\b{STEP}\s+{_HOLIDAY}"),
+    rule(_FEASTS, _holiday, rf"\b(?:spend|spent|celebrated?)\s+{_HOLIDAY}"),
     rule(_FEASTS, _holiday, rf"\b{_HOLIDAY}(?=\s+(?:of\s+)?(?:last|this|next)\s+year\b)"),
     rule(_FEASTS, _holiday, rf"\b{_HOLIDAY}\s+(?P<year>(?:19|20)\d\d)\b"),
 )

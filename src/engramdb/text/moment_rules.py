@@ -161,7 +161,8 @@ _BACK = dict.fromkeys(("last", "past", "previous", "this past", "this last"), -1
 STEPS = {**_BACK, "this": 0, "next": 1, "coming": 1}
 
 RELATING = (
-    r"since|before|after|by|until|till|prior\s+to|as\s+of|(?:no\s+)?later\s+than|earlier\s+than|"
+    r"since|before|after|(?<!stop )(?<!stopped )(?<!drop )(?<!dropped )(?<!come )(?<!came )by|"
+    r"until|till|prior\s+to|as\s+of|(?:no\s+)?later\s+than|earlier\s+than|"
     r"starting(?:\s+(?:in|on|from))?|leading\s+up\s+to|ahead\s+of"
 )
 """Words that open one side of a stretch; `moments` says which."""
