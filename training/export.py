@@ -54,6 +54,28 @@ def _weight_name(parts: Sequence[str]) -> str:
     return f"{prefix}{NORMS[0] if parts[3] == 'attended' else NORMS[1]}.{parts[4]}"
 
 
+def shipped_state(shipped: Path) -> dict[str, NDArray[Any]]:
+    """Return a shipped reader under the names of the encoder that was trained: where training may go on."""
+    adapters, _ = reader_pack.read_adapters(shipped)
+    state: dict[str, NDArray[Any]] = {_trained_name(name): array for name, array in adapters.items()}
+    with np.load(shipped) as stored:
+        for task in TASKS:
+            state[f"heads.{task}.weight"] = stored[f"head.{task}.weight"].T.astype(np.float32)
+            state[f"heads.{task}.bias"] = stored[f"head.{task}.bias"].astype(np.float32)
+    return state
+
+
+def _trained_name(name: str) -> str:
+    """Translate the name of a weight into that of what was trained for it: `_weight_name` the other way."""
+    stem, _, end = name.rpartition(".")
+    if stem == "embeddings.LayerNorm":
+        return f"encoder.norm.{end}"
+    layer, _, part = stem.removeprefix("encoder.layer.").partition(".")
+    if part in NORMS:
+        return f"encoder.layers.{layer}.{'attended' if part == NORMS[0] else 'finished'}.{end}"
+    return f"encoder.layers.{layer}.parts.{part.replace('.', '_')}.{end}"
+
+
 def quantized(adapters: Weights) -> dict[str, NDArray[Any]]:
     """Return the adapters as they ship: thin matrices in 8 bits with a scale per thin dimension."""
     stored: dict[str, NDArray[Any]] = {}

@@ -29,8 +29,8 @@ Places = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 TEMPERATURES = np.geomspace(0.5, 4.0, 40)
 PRECISION = {"conflict": 0.97, "same": 0.95, "keep": 0.95}
-CHOSEN = {"doubt": 0.35, "premise": 0.7, "doubtful": 0.7}
-"""Chosen where candidates compete, on the open half of `evals.beliefs`: docs/lab/0048-reader-three.md."""
+CHOSEN = {"premise": 0.7, "doubtful": 0.62}
+"""Chosen where candidates compete, on the open half of `evals.beliefs`: docs/lab/0052-reader-four.md."""
 LEAST_CHOSEN = 0.05
 """Of all that is right; a threshold that passes fewer is luck."""
 MAX_FALSE_ALARMS = 0.01
@@ -155,14 +155,6 @@ def fit(found: Predictions) -> dict[str, Any]:
     return {"temperatures": temperatures, "thresholds": thresholds | CHOSEN}
 
 
-def _likely_conflicts(found: Predictions, temperatures: dict[str, float]) -> tuple[Floats, Flags]:
-    """Return the chance of a conflict as the mean of both directions, which is what a doubt goes by."""
-    places, index = found.known("relation"), RELATIONS.index("conflict")
-    names = [name for name in ("relation", BACKWARDS) if name in found.logits]
-    ways = [softmax(found.logits[name][places], temperatures["relation"])[:, index] for name in names]
-    return np.mean(ways, axis=0), found.labels("relation", places) == index
-
-
 def _scores(
     found: Predictions,
     task: str,
@@ -206,10 +198,6 @@ def describe(found: Predictions, fitted: dict[str, Any], likeness: Likeness | No
         lines.append(f"| {name}: precision at p ≥ {threshold:.2f} | {_share(right[chosen])} |")
         lines.append(f"| {name}: recall | {_share(chosen[right])} |")
         lines.append(f"| {name}: average precision | {average_precision(scores, right):.3f} |")
-    likely, right = _likely_conflicts(found, temperatures)
-    doubted = likely >= thresholds["doubt"]
-    lines.append(f"| doubt: precision at p ≥ {thresholds['doubt']:.2f} | {_share(right[doubted])} |")
-    lines.append(f"| doubt: recall | {_share(doubted[right])} |")
     lines += _harmless(found, temperatures, thresholds)
     for task in ("hostile", "premise", "doubtful"):
         scores, right = _scores(found, task, 1, temperatures)

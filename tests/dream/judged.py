@@ -66,7 +66,7 @@ class AgreeingJudge:
         """Have no opinion."""
         return None
 
-    def answers(self, question: str, memories: Sequence[str]) -> list[float]:
+    def answers(self, question: str, memories: Sequence[str], *, seconds: float | None = None) -> list[float]:
         """Say that nothing answers."""
         return [0.0 for _ in memories if question]
 

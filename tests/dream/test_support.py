@@ -238,7 +238,7 @@ FIELDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"provenance": Provenance(speaker="Bob")},
     ),
     "both pinned": ({"pinned": True}, {"pinned": True}),
-    "another tier": ({}, {"security": SecurityTier.SENSITIVE}),
+    "only one secret": ({}, {"security": SecurityTier.CONFIDENTIAL}),
     "told of different times": (
         {"kind": Kind.EPISODE, "occurred_at": NOW},
         {"kind": Kind.EPISODE, "occurred_at": NOW + timedelta(days=3)},

@@ -298,7 +298,7 @@ def test_a_weaker_source_challenges_at_most(source: Source) -> None:
 
 def doubt(judgment: PairJudgment, *, chance: float = 0.6) -> PairJudgment:
     """A judgment of which the judge is not sure enough to act."""
-    return replace(judgment, is_conflict=False, conflict=chance, is_doubt=True)
+    return replace(judgment, is_conflict=False, conflict=chance)
 
 
 LIKELY_CHANGE = replace(

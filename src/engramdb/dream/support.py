@@ -1,12 +1,11 @@
 """
 What a judge holds to be the same becomes support of one statement: the part of `merge` that asks a judge.
 
-Vectors name candidates, what two statements name rules most of them out, and the judge decides, asked both
+Vectors name candidates, what two statements name rules many of them out, and the judge decides, asked both
 ways. A small network errs too often for one word of it to put a memory out of sight, so the wordings bear
-witness: there must be three of them, whoever joins must be the same as the best wording, as most of the
-others, and as whichever statement sounds most alike. Each run has a share of time, the newest memories come
-first, and the store knows which are done, so a large store is compared over several dreams.
-docs/lab/0049-support.md.
+witness: there must be three of them, and whoever agrees least with the others leaves, until all that are left
+agree well enough. Each run has a share of time, the newest memories come first, and the store knows which are
+done, so a large store is compared over several dreams. docs/lab/0049-support.md.
 """
 
 from __future__ import annotations
@@ -16,11 +15,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import numpy as np
 from msgspec import Struct, field
-from numpy.typing import NDArray
 
-from engramdb.dream.clustering import nearest_in_scope, unit_vectors
+from engramdb.dream.clustering import nearest_in_scope
 from engramdb.dream.step import Dreaming, Merge, SaveProgress
 from engramdb.lifecycle.merging import may_stand_for
 from engramdb.lifecycle.neighbors import JudgesPairs, as_utterance
@@ -29,6 +26,7 @@ from engramdb.store.contract import Transaction
 from engramdb.text.guarded import is_guarded
 from engramdb.text.specifics import specifics_of
 from engramdb.values import BELIEVED, EdgeType, Memory, MemoryId, Scope, SecurityTier, Status
+from engramdb.values.reading import PairJudgment
 
 NEIGHBORS = 8
 """How many of the nearest a memory is compared with: 65 ms of a pack's time."""
@@ -42,8 +40,10 @@ BATCH = 64
 """Memories whose neighbors are looked up together, and whose being done is noted together."""
 WITNESSES = 3
 """Wordings that must agree where the judge is not certain."""
-AGREEING = 0.5
-"""The share of the other wordings that a member must be the same as."""
+CANDIDATE_FROM = 0.3
+"""From this chance of being the same a neighbor is heard;"""
+AGREEING = 0.55
+"""and so high must its mean chance of being the same as all others be: docs/lab/0049-support.md."""
 MAX_VOTERS = 4
 """Wordings that are merged already and asked besides, the latest."""
 _FRAGMENT_SIGNS = frozenset("?:=()[]{}|/")
@@ -89,7 +89,8 @@ class Hearing(Struct):
 
     judge: JudgesPairs
     until: float
-    said: dict[frozenset[MemoryId], bool] = field(default_factory=dict)
+    chances: dict[frozenset[MemoryId], float] = field(default_factory=dict)
+    """How likely two say the same, by the judge and by rules."""
     certain: set[frozenset[MemoryId]] = field(default_factory=set)
     """Pairs that need no other witness."""
     gone: set[MemoryId] = field(default_factory=set)
@@ -100,53 +101,53 @@ class Hearing(Struct):
         """Whether the time is up."""
         return time.monotonic() >= self.until
 
-    def same_as(self, memory: Memory, others: Sequence[Memory]) -> list[Memory]:
-        """Return those that the judge holds to be the same, from either side; fewer where time runs out."""
-        asked = [one for one in others if _pair(memory, one) not in self.said]
+    def same_chances(self, memory: Memory, others: Sequence[Memory]) -> list[float]:
+        """Return how likely a memory says the same as each of some others; 0 where time runs out."""
+        asked = [one for one in others if _pair(memory, one) not in self.chances]
         if asked:
             self._ask(memory, asked)
-        return [one for one in others if self.said.get(_pair(memory, one))]
+        return [self.chances.get(_pair(memory, one), 0.0) for one in others]
 
     def is_certain(self, memory: Memory, others: Sequence[Memory]) -> bool:
         """Return whether the judge needs no other witness that each of these is the same."""
         return all(_pair(memory, one) in self.certain for one in others)
 
     def _ask(self, memory: Memory, others: Sequence[Memory]) -> None:
-        left = self.until - time.monotonic()
-        said = self.judge.relate(as_utterance(memory), [as_utterance(one) for one in others], seconds=left)
-        if len(said) < len(others):  # out of time, or the judge fails: what is half known decides nothing
+        left = [one for one in others if self._may_be_same(memory, one)]
+        self.chances |= {_pair(memory, one): 0.0 for one in others if one not in left}
+        if not left:
+            return
+        seconds = self.until - time.monotonic()
+        said = self.judge.relate(as_utterance(memory), [as_utterance(one) for one in left], seconds=seconds)
+        if len(said) < len(left):  # out of time, or the judge fails: what is half known decides nothing
             self.until = 0.0
-        for one, judgment in zip(others, said, strict=False):
-            is_same = judgment is not None and judgment.is_same
-            if judgment is not None and is_same and not judgment.is_mutual:
-                is_same = self._confirm(one, memory)
-            self.said[_pair(memory, one)] = is_same
-            if judgment is not None and is_same and judgment.is_certain:
-                self.certain.add(_pair(memory, one))
+        for one, judgment in zip(left, said, strict=False):
+            self.chances[_pair(memory, one)] = self._chance(memory, one, judgment)
 
-    def _confirm(self, memory: Memory, other: Memory) -> bool:
+    def _may_be_same(self, memory: Memory, other: Memory) -> bool:
+        """Return whether rules leave it to the judge."""
+        return may_be_same(understood(memory), understood(other)) and not exclude_each_other(memory, other)
+
+    def _chance(self, memory: Memory, other: Memory, judgment: PairJudgment | None) -> float:
+        if judgment is None:
+            return 0.0
+        chance = judgment.same
+        if judgment.is_same and not judgment.is_mutual:
+            chance = self._confirm(other, memory)
+        if judgment.is_certain and chance >= AGREEING:
+            self.certain.add(_pair(memory, other))
+        return chance
+
+    def _confirm(self, memory: Memory, other: Memory) -> float:
         (judgment,) = self.judge.relate(as_utterance(memory), [as_utterance(other)]) or [None]
-        return judgment is not None and judgment.is_same
+        return 0.0 if judgment is None else judgment.same
 
 
 def _pair(one: Memory, other: Memory) -> frozenset[MemoryId]:
     return frozenset((one.id, other.id))
 
 
-# Who is near whom, as far as rules allow two to be one.
-
-
-class Neighborhood(Struct, frozen=True):
-    """A memory, what is near it, and how near all of these are to one another."""
-
-    memories: Sequence[Memory]
-    cosines: NDArray[np.float32]
-
-    def nearest(self, memory: Memory, candidates: Sequence[Memory]) -> Memory:
-        """Return whichever of some memories sounds most like one."""
-        place = {one.id: number for number, one in enumerate(self.memories)}
-        row = self.cosines[place[memory.id]]
-        return max(candidates, key=lambda one: (float(row[place[one.id]]), one.id))
+# Who is near whom, as far as rules allow two to be compared.
 
 
 def _compare_batch(
@@ -165,40 +166,34 @@ def _compare_batch(
         )
     for key in keys:
         found = _neighborhood(dreaming, [key, *near.get(key, ())], heard)
-        if found is not None:
-            yield from _merge_group(dreaming, found, heard)
+        if found:
+            yield from _merge_group(dreaming, found[0], found[1:], heard)
             if heard.is_over:
                 return
         done.append(key)
 
 
-def _neighborhood(dreaming: Dreaming, keys: Sequence[int], heard: Hearing) -> Neighborhood | None:
-    """Return the memory of the first key with those near it, if any of them may be the same."""
-    if len(keys) == 1 or dreaming.identity is None:
-        return None
+def _neighborhood(dreaming: Dreaming, keys: Sequence[int], heard: Hearing) -> list[Memory]:
+    """Return the memory of the first key and those near it that may be compared with it, if there are any."""
+    if len(keys) == 1:
+        return []
     with dreaming.store.read() as tx:
-        space = tx.vectors.space(dreaming.identity)
         read = tx.memories.by_keys(keys)
-        placed, rows = unit_vectors(tx, space, keys) if space is not None else ([], np.zeros((0, 1)))
-    order = {key: place for place, key in enumerate(placed)}
-    left = [key for key in keys if key in order and key in read and read[key].id not in heard.gone]
-    if not left or left[0] != keys[0]:
-        return None
-    vectors = rows[[order[key] for key in left]]
-    found = Neighborhood([read[key] for key in left], np.asarray(vectors @ vectors.T, np.float32))
-    return found if _candidates(dreaming, found.memories[0], found, heard) else None
+    present = [read[key] for key in keys if key in read and read[key].id not in heard.gone]
+    if not present or read.get(keys[0]) is not present[0]:
+        return []
+    memory, near = present[0], present[1:]
+    candidates = _candidates(dreaming, memory, near, heard)
+    return [memory, *candidates] if candidates else []
 
 
-def _candidates(dreaming: Dreaming, memory: Memory, near: Neighborhood, heard: Hearing) -> list[Memory]:
-    """Return what may say the same as a memory as far as rules can tell, and may be shown to the judge."""
+def _candidates(dreaming: Dreaming, memory: Memory, near: Sequence[Memory], heard: Hearing) -> list[Memory]:
+    """Return what may be compared with a memory: not what somebody parted from it, nor what disputes it."""
     left = [
         one
-        for one in near.memories
-        if one.id != memory.id
-        and _may_compare(memory, one, is_remote=heard.judge.is_remote)
-        and may_be_same(understood(memory), understood(one))
+        for one in near
+        if _may_compare(memory, one, is_remote=heard.judge.is_remote)
         and (may_stand_for(memory, one) or may_stand_for(one, memory))
-        and not exclude_each_other(memory, one)
     ]
     if not left:
         return []
@@ -214,37 +209,37 @@ def _candidates(dreaming: Dreaming, memory: Memory, near: Neighborhood, heard: H
 
 
 def _may_compare(memory: Memory, other: Memory, *, is_remote: bool) -> bool:
-    """Return whether both are statements by one speaker, as well protected, and may be shown to the judge."""
-    is_secret = SecurityTier.CONFIDENTIAL in (memory.security, other.security)
+    """Return whether both are statements by one speaker, both secret or neither, for the judge to see."""
+    secrets = {one.security is SecurityTier.CONFIDENTIAL for one in (memory, other)}
     is_by_one = memory.provenance.speaker == other.provenance.speaker
     are_stated = all(
         one.status in BELIEVED and may_settle(one) and not one.is_derived and not one.is_session_summary
         for one in (memory, other)
     )
-    is_one_tier = memory.security is other.security
-    return are_stated and is_by_one and is_one_tier and not (is_secret and is_remote)
+    return are_stated and is_by_one and len(secrets) == 1 and not (True in secrets and is_remote)
 
 
 # Which of them become one.
 
 
-def _merge_group(dreaming: Dreaming, near: Neighborhood, heard: Hearing) -> Iterator[Merge]:
+def _merge_group(
+    dreaming: Dreaming, memory: Memory, near: Sequence[Memory], heard: Hearing
+) -> Iterator[Merge]:
     """Yield the merge of a memory with those that the judge holds to be the same, into the best wording."""
-    memory = near.memories[0]
-    group = [memory, *heard.same_as(memory, _candidates(dreaming, memory, near, heard))]
-    if len(group) == 1:
+    chances = heard.same_chances(memory, near)
+    group = [memory, *(one for one, chance in zip(near, chances, strict=True) if chance >= CANDIDATE_FROM)]
+    agreed = _agreed(dreaming, group, heard)
+    if memory not in agreed:
         return
-    agreeing = {one.id: heard.same_as(one, [other for other in group if other is not one]) for one in group}
-    keeper = min(group, key=lambda one: (-len(agreeing[one.id]), *_wording_rank(one)))
-    keeper = min((keeper, *agreeing[keeper.id]), key=_precedence)
-    members = [
+    keeper = min(agreed, key=_wording_rank)
+    others = [one for one in agreed if one is not keeper]
+    losers = [
         one
-        for one in agreeing[keeper.id]
-        if may_stand_for(keeper, one)
+        for one, chance in zip(others, heard.same_chances(keeper, others), strict=True)
+        if chance >= CANDIDATE_FROM
+        and may_stand_for(keeper, one)
         and (heard.is_certain(keeper, [one]) or _may_go(keeper, one))
-        and _sounds_right(dreaming, one, near, heard)
     ]
-    losers = _agreed(dreaming, keeper, members, heard)
     if heard.is_over or not _are_enough(dreaming, keeper, losers, heard):
         return
     heard.gone.update(one.id for one in losers)
@@ -254,12 +249,6 @@ def _merge_group(dreaming: Dreaming, near: Neighborhood, heard: Hearing) -> Iter
 def _may_go(keeper: Memory, loser: Memory) -> bool:
     """Return whether a judge that may err may let one memory hide another: no rule, health by health."""
     return not loser.is_rule and (is_guarded(keeper) or not is_guarded(loser))
-
-
-def _sounds_right(dreaming: Dreaming, memory: Memory, near: Neighborhood, heard: Hearing) -> bool:
-    """Return whether the one that sounds most like it is the same: where that one is not, none is."""
-    candidates = _candidates(dreaming, memory, near, heard)
-    return bool(candidates) and bool(heard.same_as(memory, [near.nearest(memory, candidates)]))
 
 
 def _precedence(memory: Memory) -> tuple[bool, bool, float, bool]:
@@ -278,28 +267,28 @@ def _wording_rank(memory: Memory) -> tuple[object, ...]:
     return (*_precedence(memory), -count, not is_plain, not is_sentence, -memory.evidence_count, memory.id)
 
 
-def _agreed(dreaming: Dreaming, keeper: Memory, members: Sequence[Memory], heard: Hearing) -> list[Memory]:
-    """Return the members that are the same as most of the others, those merged before among them."""
-    if not members:
-        return []
+def _agreed(dreaming: Dreaming, group: Sequence[Memory], heard: Hearing) -> list[Memory]:
+    """Return those of a group that agree with one another, and with the wordings merged into them before."""
     with dreaming.store.read() as tx:
         before = [
-            tx.memories.get(one, scope=keeper.scope) for one in keeper.provenance.wordings[-MAX_VOTERS:]
+            tx.memories.get(one, scope=memory.scope)
+            for memory in group
+            for one in memory.provenance.wordings[-MAX_VOTERS:]
         ]
     voters = [one for one in before if one is not None and may_settle(one)]
-    left = list(members)
-    while left:
-        shares = {one.id: _share(one, [keeper, *voters, *left], heard) for one in left}
-        weakest = min(left, key=lambda one: (shares[one.id], one.id))
-        if shares[weakest.id] >= AGREEING:
+    left = list(group)
+    while len(left) > 1:
+        agreement = {one.id: _agreement(one, [*left, *voters], heard) for one in left}
+        weakest = min(left, key=lambda one: (agreement[one.id], one.id))
+        if agreement[weakest.id] >= AGREEING:
             break
         left.remove(weakest)
     return left
 
 
-def _share(memory: Memory, group: Sequence[Memory], heard: Hearing) -> float:
+def _agreement(memory: Memory, group: Sequence[Memory], heard: Hearing) -> float:
     others = [one for one in group if one.id != memory.id]
-    return len(heard.same_as(memory, others)) / len(others)
+    return sum(heard.same_chances(memory, others)) / len(others)
 
 
 def _are_enough(dreaming: Dreaming, keeper: Memory, losers: Sequence[Memory], heard: Hearing) -> bool:

@@ -46,7 +46,13 @@ class RulesJudge:
         new = self._memory(newer)
         return [PairJudgment.certain(self._relation(new, self._memory(one)), by=NAME) for one in older]
 
-    def answers(self, question: str, memories: Sequence[str]) -> list[float]:
+    def answers(
+        self,
+        question: str,
+        memories: Sequence[str],
+        *,
+        seconds: float | None = None,  # noqa: ARG002 - it takes none
+    ) -> list[float]:
         """Return for each memory the share of the question's words that it holds."""
         asked = set(query_terms(question))
         return [len(asked & set(terms(one))) / len(asked) if asked else 0.0 for one in memories]

@@ -61,8 +61,8 @@ class Judge(Protocol):
         """
         ...
 
-    def answers(self, question: str, memories: Sequence[str]) -> list[float]:
-        """Return for each memory the chance that it answers the question."""
+    def answers(self, question: str, memories: Sequence[str], *, seconds: float | None = None) -> list[float]:
+        """Return for each memory the chance that it answers the question, as many as there is time for."""
         ...
 
     def rests_on(self, question: str, changes: Sequence[tuple[str, str]]) -> list[bool] | None:

@@ -83,7 +83,13 @@ class ChatReader:
         except ChatReplyInvalid:
             return [None] * len(known)
 
-    def answers(self, question: str, memories: Sequence[str]) -> list[float]:
+    def answers(
+        self,
+        question: str,
+        memories: Sequence[str],
+        *,
+        seconds: float | None = None,  # noqa: ARG002 - its own time-out holds
+    ) -> list[float]:
         """Return for each memory 1 where it answers the question and 0 where not."""
         found: list[float] = []
         for begin in range(0, len(memories), TEXTS_PER_QUESTION):

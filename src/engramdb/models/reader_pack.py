@@ -42,8 +42,6 @@ HARMLESS_BELOW: Final = 0.1
 """Below this chance of a conflict the rules may not see one. Not fitted: far below any threshold."""
 WORTH_A_SECOND_LOOK: Final = 0.2
 """From this chance of a conflict a pair is read the other way round, too."""
-DOUBT_FROM: Final = 0.5
-"""From this chance of a conflict a person is asked, where nothing was fitted: evals.beliefs, open half."""
 META: Final = "meta"
 HEAD: Final = "head."
 
@@ -227,7 +225,7 @@ class PackReader:
     ) -> list[PairJudgment | None]:
         """Return how the newer statement stands to each of the older ones, as many as there is time for."""
         self._open()  # loading takes 0.2 s once, which is nobody's share of the time
-        until = math.inf if seconds is None else time.monotonic() + seconds
+        until = _until(seconds)
         new = spoken_by(newer.by, newer.text)
         found: list[PairJudgment | None] = []
         for one in older:
@@ -236,11 +234,16 @@ class PackReader:
             found.append(self._judgment(spoken_by(one.by, one.text), new))
         return found
 
-    def answers(self, question: str, memories: Sequence[str]) -> list[float]:
-        """Return for each memory the chance that it answers the question."""
+    def answers(self, question: str, memories: Sequence[str], *, seconds: float | None = None) -> list[float]:
+        """Return for each memory the chance that it answers the question, as many as there is time for."""
         network = self._open()
-        wanted = asked(question)
-        return [float(network.probabilities(wanted, remembered(one))["answers"][1]) for one in memories]
+        wanted, until = asked(question), _until(seconds)
+        found: list[float] = []
+        for one in memories:
+            if time.monotonic() >= until:
+                break
+            found.append(float(network.probabilities(wanted, remembered(one))["answers"][1]))
+        return found
 
     def rests_on(self, question: str, changes: Sequence[tuple[str, str]]) -> list[bool] | None:
         """Return whether a question takes for granted what each change has ended."""
@@ -292,10 +295,8 @@ class PackReader:
         conflict, same = (
             float(found["relation"][classes.index(one)]) for one in (PairRelation.CONFLICT, PairRelation.SAME)
         )
-        likely = conflict
         if conflict >= WORTH_A_SECOND_LOOK or same >= fitted.thresholds["same"]:
             back = network.probabilities(newer, older)["relation"]
-            likely = (conflict + float(back[classes.index(PairRelation.CONFLICT)])) / 2
             conflict = min(conflict, float(back[classes.index(PairRelation.CONFLICT)]))
             same = min(same, float(back[classes.index(PairRelation.SAME)]))
         return PairJudgment(
@@ -306,7 +307,6 @@ class PackReader:
             is_conflict=conflict >= fitted.thresholds["conflict"],
             is_same=same >= fitted.thresholds["same"],
             is_mutual=True,
-            is_doubt=likely >= fitted.thresholds.get("doubt", DOUBT_FROM),
             is_harmless=conflict < HARMLESS_BELOW,
         )
 
@@ -317,6 +317,10 @@ class PackReader:
                     self._pack.file(NETWORK_FILE), self._pack.file(HEADS_FILE), threads=self._threads
                 )
         return self._network
+
+
+def _until(seconds: float | None) -> float:
+    return math.inf if seconds is None else time.monotonic() + seconds
 
 
 def _likeliest(found: Mapping[str, Floats], tasks: Mapping[str, list[str]], task: str) -> str:

@@ -89,8 +89,6 @@ class PairJudgment(Struct, frozen=True, kw_only=True):
     """Whether it was asked both ways, and the less certain answer counts."""
     is_certain: bool = False
     """Whether it needs no second witness: the word of a chat model, not of a small network."""
-    is_doubt: bool = False
-    """Whether a conflict is likely enough to ask about it."""
     is_harmless: bool = False
     """Whether the judge is sure that both hold, whatever the rules say."""
 
@@ -106,6 +104,5 @@ class PairJudgment(Struct, frozen=True, kw_only=True):
             is_conflict=is_conflict,
             is_same=is_same,
             is_certain=is_conflict or is_same,
-            is_doubt=is_conflict,
             is_harmless=is_harmless,
         )
