@@ -43,7 +43,7 @@ class FakeJudge:
         told = (self.says.get(frozenset((newer.text, one.text))) for one in few)
         return [PairJudgment.certain(one, by=self.name) if one else None for one in told]
 
-    def answers(self, question: str, memories: Sequence[str]) -> list[float]:
+    def answers(self, question: str, memories: Sequence[str], *, seconds: float | None = None) -> list[float]:
         """Say that nothing answers."""
         return [0.0 for _ in memories if question]
 

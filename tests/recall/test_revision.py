@@ -179,7 +179,7 @@ class Rippling:
         """It has no opinion on pairs; the rules have."""
         return [None] * len(older)
 
-    def answers(self, question: str, memories: Sequence[str]) -> list[float]:
+    def answers(self, question: str, memories: Sequence[str], *, seconds: float | None = None) -> list[float]:
         """No memory answers anything."""
         return [0.0] * len(memories)
 

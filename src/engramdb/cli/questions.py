@@ -53,7 +53,6 @@ from engramdb.values import (
     TimelineEntry,
 )
 from engramdb.verbs import wording
-from engramdb.verbs.wording import is_far_off
 
 _UNDER_CONTENT = " " * 16
 """As wide as the score, the short id and the gaps behind them."""
@@ -89,8 +88,8 @@ def _tell_quality(answer: Recall) -> None:
         talk(warning(f"{missing.index} did not take part fully: {one_line(missing.reason)}"))
     if not answer.hits:
         talk("No memory was found; this was only said." if answer.said else "Nothing was found.")
-    elif is_far_off(answer):
-        talk("None of this fits well: it is only what comes nearest.")
+    elif not answer.quality.is_known:
+        talk("Not known, it seems: this is only what comes nearest.")
 
 
 def show_recall(answer: Recall) -> None:

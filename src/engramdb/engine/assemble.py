@@ -104,6 +104,21 @@ class WatchedModel(Generic[ModelT]):
         except EngramError:  # noted in health; the rules answer
             return None
 
+    def answers(
+        self: WatchedModel[Judge], question: str, memories: Sequence[str], *, seconds: float
+    ) -> list[float]:
+        """
+        Return for the first memories the chance that each answers the question; none where it cannot say.
+
+        No chat model is asked while somebody waits for an answer.
+        """
+        if self.is_remote:
+            return []
+        try:
+            return self._use(lambda judge: judge.answers(question, memories, seconds=seconds))
+        except EngramError:  # noted in health; the order of scores is kept
+            return []
+
     def makes_doubtful(
         self: WatchedModel[Judge], change: tuple[str, str], statements: Sequence[str]
     ) -> list[bool] | None:

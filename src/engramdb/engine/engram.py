@@ -429,6 +429,7 @@ class Engram:
         strategy: str | None = None,
         explain: bool = False,
         turns: bool = True,
+        abstain: bool = False,
         scope: Scope | None = None,
     ) -> Recall:
         """
@@ -439,12 +440,19 @@ class Engram:
         either counts as no recall, and what was forgotten since stays forgotten.
         `strategy` puts the candidates in another order than the policy does; `explain` also shows what was
         nearly given. Where memories fall short, `said` is what was said and not kept, unless `turns` is off.
+        `quality.answerable` is how likely the answer is among the hits; `abstain` gives none where it is not.
         """
         narrowed = checked_filters(filters).in_mode(parse_enum(Mode, mode))
         asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
         then = Then(as_of=as_of, valid_at=valid_at)
         return self._parts.recalls.recall(
-            asked, session=session, then=then, strategy=strategy, explain=explain, turns=turns
+            asked,
+            session=session,
+            then=then,
+            strategy=strategy,
+            explain=explain,
+            turns=turns,
+            abstain=abstain,
         )
 
     def timeline(

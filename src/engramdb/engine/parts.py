@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engramdb.context.agents import Agents
     from engramdb.context.service import ContextService
     from engramdb.documents.store import DocumentStore
-    from engramdb.engine.assemble import ChatRoles
+    from engramdb.engine.assemble import ChatRoles, WatchedModel
     from engramdb.engine.idempotency import ReplyStore
     from engramdb.engine.scheduler import Scheduler
     from engramdb.engine.status import HealthStore
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from engramdb.lifecycle.admission import WritePipeline
     from engramdb.lifecycle.backlog import Backlog
     from engramdb.lifecycle.forgotten import ForgottenStatements
-    from engramdb.lifecycle.neighbors import JudgesPairs
     from engramdb.lifecycle.service import LifecycleService
     from engramdb.models.chat import CallLog, ChatModel
     from engramdb.models.embedder import Embedder, WatchedEmbedder
+    from engramdb.models.reader import Judge
     from engramdb.policy import Policy
     from engramdb.recall.fuse import Reranker
     from engramdb.recall.gather import Sources
@@ -183,7 +183,7 @@ class Parts:
         return chat_roles(self)
 
     @lazy_property
-    def judge(self) -> JudgesPairs | None:
+    def judge(self) -> WatchedModel[Judge] | None:
         """What judges pairs of statements beside the rules, where the settings ask for it."""
         from engramdb.engine.assemble import choose_judge  # noqa: PLC0415
 
@@ -310,7 +310,8 @@ class Parts:
             graph=self.graph,
             policy=self.policy.recall,
             reranker=self._own.reranker,
-            premises=self.judge,
+            judge=self.judge,
+            answering_seconds=self.settings.answering_milliseconds / 1000,
             date_order=self.settings.date_order,
             forgotten=self.forgotten,
         )

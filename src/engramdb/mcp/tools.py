@@ -60,7 +60,6 @@ from engramdb.verbs.verb import Verb, flat_fields
 from engramdb.verbs.wording import (
     NOT_REPLACED,
     answered_in_words,
-    is_far_off,
     is_said_otherwise,
     reflection_lines,
 )
@@ -118,14 +117,16 @@ ARCHIVED = (
     "A line marked archived fits better than all that is remembered, but has left and may no longer hold: "
     "ask the user, and if it does, `restore` it by its id or `remember` it again."
 )
-FAR_OFF = "None of these fits well; they are only the nearest. The answer may not be known."
+NOT_KNOWN = (
+    "Not known, as it seems: none of these answers it, they are only the nearest. Say so, or ask the user."
+)
 
 
 def recall_text(answer: Recall) -> str:
     """Return an answer as lines, what was missing from it first."""
     lines = [*(hit_line(hit) for hit in answer.hits), *(said_line(one) for one in answer.said)]
     lines += [archived_line(one) for one in answer.archived]
-    warned = [FAR_OFF] if is_far_off(answer) else []
+    warned = [NOT_KNOWN] if answer.hits and not answer.quality.is_known else []
     warned += [ONLY_SAID] if answer.said and not answer.hits else []
     warned += [ARCHIVED] if answer.archived else []
     return "\n".join([*shortfalls(answer.quality.missing), *warned, as_data(lines) or NOTHING_FITS])

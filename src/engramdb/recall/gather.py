@@ -46,10 +46,11 @@ if TYPE_CHECKING:
     from engramdb.recall.pipeline import Asking
 
 
-class FindsPremises(Protocol):
-    """The part of a judge that tells what a question takes for granted; None where it has no opinion."""
+class JudgesQuestions(Protocol):
+    """The part of a judge that recall needs: what a question takes for granted, and what answers it."""
 
     def rests_on(self, question: str, changes: Sequence[tuple[str, str]]) -> list[bool] | None: ...
+    def answers(self, question: str, memories: Sequence[str], *, seconds: float) -> list[float]: ...
 
 
 SESSION_CROWD = 50
@@ -261,8 +262,10 @@ class Sources(Struct, frozen=True, kw_only=True):
     graph: FindsByLinks
     policy: RecallPolicy
     reranker: Reranker | None = None
-    premises: FindsPremises | None = None
-    """What tells whether a question takes something outdated for granted, where there is such a judge."""
+    judge: JudgesQuestions | None = None
+    """What reads the question beside what was found, where there is such a judge,"""
+    answering_seconds: float = 0.0
+    """and for how long it may look for what answers it."""
     date_order: DateOrder = "auto"
     forgotten: KnowsForgotten | None = None
     """What knows which of the words that were said must not be shown."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -67,6 +67,15 @@ from engramdb.text.tokens import count_tokens
 from engramdb.values import Hit, Memory, Missing, Quality, Query, Reason, Recall, SaidTurn
 from engramdb.values.query import PRESENT, Then
 
+ANSWERS = "answers"
+"""The signal of a judge that has read the question and the memory."""
+MAX_READ = 10
+"""How many of the best it reads: 80 ms of a pack's time."""
+ANSWER_BONUS = 0.3
+"""What a memory gains that surely answers: docs/lab/0051-answers.md."""
+HALF_KNOWN_FIT, FIT_WIDTH = 0.22, 0.04
+"""Without a judge: where the best fits so well, the answer is known as often as not, and how fast that turns.
+It tells what a store knows nothing of, and no near misses: docs/lab/0051-answers.md."""
 RANK_CONSTANT = 60
 """How little the first ranks count for more than the next, in reciprocal rank fusion."""
 
@@ -114,6 +123,8 @@ class Ranked(Struct, frozen=True, kw_only=True):
     """What the text index was asked."""
     succession: Succession
     """Which candidates answer for what they replaced."""
+    chances: Mapping[int, float] = field(default_factory=dict)
+    """How likely the best of them answer the question, where a judge has read them."""
 
     def reasons(self, keys: Sequence[int]) -> dict[int, tuple[Reason, ...]]:
         """Return what each index and signal gave to each of these memories."""
@@ -134,6 +145,7 @@ def quality_of(asking: Asking, ranked: Ranked, hits: Sequence[Hit], *, milliseco
         strategy=asking.strategy,
         text_weight=ranked.weights[LEXICAL] if VECTOR in ranked.answers else 1.0,
         period=None if period is None else (period.start, period.end),
+        answerable=answerable(ranked, hits),
         candidates=len(ranked.order),
         average_relevancy=average([hit.trust.relevance for hit in hits]),
         ndcg=ndcg([hit.trust.composite for hit in hits]),
@@ -141,6 +153,16 @@ def quality_of(asking: Asking, ranked: Ranked, hits: Sequence[Hit], *, milliseco
         milliseconds=milliseconds,
         stages=notes.stages,
     )
+
+
+def answerable(ranked: Ranked, hits: Sequence[Hit]) -> float:
+    """Return how likely the answer is among the hits: by a judge that has read them, or by the best fit."""
+    if ranked.chances:
+        return max(ranked.chances.values())
+    if not hits:
+        return 0.0
+    best = max(hit.trust.relevance for hit in hits)
+    return 1 / (1 + math.exp(-(best - HALF_KNOWN_FIT) / FIT_WIDTH))
 
 
 def average(grades: Sequence[float]) -> float:
@@ -181,6 +203,7 @@ def recall(
     strategy: str | None = None,
     with_explanation: bool = False,
     with_turns: bool = False,
+    abstain: bool = False,
     vector: NDArray[np.float32] | None = None,
 ) -> Recall:
     """
@@ -188,7 +211,8 @@ def recall(
 
     `then` may ask what was believed at a moment (memories that were stored by then, with the status, the
     layer and the confidence that they had) and what was true at one. A `vector` is searched for in place of
-    the text's own. With turns, what was said and not kept is given too where the memories fall short.
+    the text's own. With turns, what was said and not kept is given too where the memories fall short. One
+    that may `abstain` gives no hits where the answer is not known.
     """
     notes, started = Notes(), time.perf_counter()
     with notes.timed("plan"):
@@ -206,7 +230,8 @@ def recall(
     wanted = query.limit + (CONSIDERED if with_explanation else 0)
     with sources.store.read() as tx:
         asking = _dated(tx, asking)
-        ranked = _reordered(tx, asking, _without_unhelpful(tx, asking, _rank(tx, asking)))
+        ranked = _without_unhelpful(tx, asking, _rank(tx, asking))
+        ranked = _reordered(tx, asking, read_by_judge(tx, asking, ranked))
         with notes.timed("fetch"):
             best = answering(asking, fetch(tx, asking, ranked.order, wanted=wanted))
             disputed = contradicted(tx, asking, best)
@@ -223,6 +248,8 @@ def recall(
     quality = quality_of(asking, ranked, shown, milliseconds=elapsed)
     if said is not None:
         quality = replace(quality, answered=(*quality.answered, TURNS))
+    if abstain and not quality.is_known:
+        shown, hits = (), [*shown, *hits[query.limit :]]
     return Recall(
         query=query,
         hits=shown,
@@ -230,7 +257,7 @@ def recall(
         premises=premises,
         archived=archived,
         quality=quality,
-        also_considered=tuple(hits[query.limit :]),
+        also_considered=tuple(hits[len(shown) :] if with_explanation else ()),
     )
 
 
@@ -317,6 +344,35 @@ def _without_unhelpful(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranke
     guarded = {key for key, memory in tx.memories.by_keys(list(gone)).items() if is_guarded(memory)}
     helpful = [one for one in ranked.order if one.key not in gone]
     return replace(ranked, order=[*helpful, *(one for one in ranked.order if one.key in guarded)])
+
+
+def read_by_judge(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
+    """
+    Return the candidates with what a judge that reads question and memory together gives to the best of them.
+
+    Words and vectors find what a question is about; whether it is an answer takes reading both.
+    """
+    judge, seconds = asking.sources.judge, asking.sources.answering_seconds
+    if judge is None or seconds <= 0 or not asking.query.text.strip():
+        return ranked
+    with asking.notes.timed(ANSWERS):
+        keys = [one.key for one in ranked.order[:MAX_READ]]
+        memories = tx.memories.by_keys(keys)
+        read = [key for key in keys if key in memories]
+        texts = [_with_speaker(memories[key]) for key in read]
+        chances = judge.answers(asking.query.text, texts, seconds=seconds)
+    found = dict(zip(read, chances, strict=False))
+    if not found:
+        return ranked
+    signal = RankingSignal(name=ANSWERS, gained={key: ANSWER_BONUS * one for key, one in found.items()})
+    order = with_signals(ranked.order, [signal], unfound=0.0)
+    return replace(ranked, order=order, signals=[*ranked.signals, signal], chances=found)
+
+
+def _with_speaker(memory: Memory) -> str:
+    """Return what a memory tells, after who said it: whose words they are is half of many answers."""
+    speaker = memory.provenance.speaker
+    return f"{speaker}: {memory.told}" if speaker else memory.told
 
 
 def _reordered(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:

@@ -207,7 +207,7 @@ def outdated_premises(
     changes = list(islice(_changes(tx, asking, hits, succession, near), MAX_CHANGES))
     if not changes or asking.then.is_past:
         return ()
-    judge = asking.sources.premises
+    judge = asking.sources.judge
     said = [(old.told, new.told) for old, new in changes]
     judged = None if judge is None else judge.rests_on(asking.query.text, said)
     found = []

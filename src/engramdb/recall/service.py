@@ -80,6 +80,7 @@ class RecallService:
         strategy: str | None,
         explain: bool,
         turns: bool,
+        abstain: bool = False,
     ) -> Recall:
         """Return the memories that fit, and count those that do as recalled."""
         then.check()
@@ -97,6 +98,7 @@ class RecallService:
                 strategy=strategy,
                 with_explanation=explain,
                 with_turns=turns,
+                abstain=abstain,
             )
         self._parts.answers.add(answer)
         if not then.is_past:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -159,6 +160,8 @@ class Quality(Struct, frozen=True, kw_only=True):
     """The share of words in the score, the rest being meaning."""
     period: tuple[datetime | None, datetime | None] | None = None
     """The time that the question asks for, where it names one."""
+    answerable: float | None = None
+    """How likely the answer is among the hits: as a judge has read them, else by how well the best fits."""
     candidates: int = 0
     """How many memories were considered."""
     average_relevancy: float = 0.0
@@ -176,6 +179,15 @@ class Quality(Struct, frozen=True, kw_only=True):
     def is_degraded(self) -> bool:
         """Whether some index did not answer or answered in part."""
         return bool(self.missing)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the answer may be among the hits; where it is not, say that it is not known."""
+        return self.answerable is None or self.answerable >= KNOWN_FROM
+
+
+KNOWN_FROM: Final = 0.14
+"""Of questions that the store answers 3 % fall below, of others most: docs/lab/0051-answers.md."""
 
 
 class Recall(Struct, frozen=True, kw_only=True):

@@ -84,6 +84,7 @@ class RecallRequest(ScopedRequest, frozen=True, kw_only=True):
             options=("--turns/--no-turns",),
         ),
     ] = True
+    abstain: Annotated[bool, about("Give no hits where the answer is not known.")] = False
 
 
 @verb(

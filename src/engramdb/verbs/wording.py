@@ -20,7 +20,6 @@ from engramdb.values import (
     AnswerOutcome,
     Memory,
     Reason,
-    Recall,
     Reflection,
     SaidTurn,
     Scope,
@@ -129,20 +128,6 @@ def is_said_otherwise(memory: Memory, content: str) -> bool:
     """Return whether a memory stands for a statement in other words: merged into it, or known before."""
     said, known = normalize_text(content), normalize_text(memory.content)
     return known not in said and said not in known and said != normalize_text(memory.verbatim or "")
-
-
-FITS_FROM: Final = 0.4
-"""
-The best of an answer seldom scores less where the answer is known, and mostly where it is not.
-
-docs/lab/0018-recall.md: 1.6 % of a conversation's own questions, 75 % of another's.
-"""
-
-
-def is_far_off(answer: Recall) -> bool:
-    """Return whether there are hits, and none that fits well."""
-    best = max((hit.score for hit in answer.hits), default=1.0)  # what disputes a hit stands before it
-    return answer.quality.strategy == "score" and best < FITS_FROM
 
 
 SAID: Final = "said, not kept as a memory"
