@@ -71,7 +71,7 @@ ANSWERS = "answers"
 """The signal of a judge that has read the question and the memory."""
 MAX_READ = 10
 """How many of the best it reads: 80 ms of a pack's time."""
-ANSWER_BONUS = 0.3
+ANSWER_BONUS = 0.5
 """What a memory gains that surely answers: docs/lab/0051-answers.md."""
 HALF_KNOWN_FIT, FIT_WIDTH = 0.22, 0.04
 """Without a judge: where the best fits so well, the answer is known as often as not, and how fast that turns.
