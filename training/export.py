@@ -2,7 +2,7 @@
 Turn what was trained into what ships with the package.
 
     python -m training.export --adapters out/adapters.npz --fitted out/fitted.json --graph e5-small.onnx \
-        --examples held.jsonl --version 1
+        --examples held.jsonl --version 1 [--towards 0.7]
 
 Writes `reader.npz` (adapters in 8 bits, smoothing, heads, what was fitted) and `reader_reference.json` (what
 the float network makes of a few texts, so that a pack can be checked where it is built) into the package.
@@ -76,6 +76,17 @@ def _trained_name(name: str) -> str:
     return f"encoder.layers.{layer}.parts.{part.replace('.', '_')}.{end}"
 
 
+def between(
+    begun: Mapping[str, NDArray[Any]], trained: Mapping[str, NDArray[Any]], share: float
+) -> dict[str, NDArray[Any]]:
+    """Return what lies between two readers, of which one learnt on from the other: 1 is the trained one."""
+    if share == 1:
+        return dict(trained)
+    return {
+        name: (1 - share) * begun[name] + share * array.astype(np.float32) for name, array in trained.items()
+    }
+
+
 def quantized(adapters: Weights) -> dict[str, NDArray[Any]]:
     """Return the adapters as they ship: thin matrices in 8 bits with a scale per thin dimension."""
     stored: dict[str, NDArray[Any]] = {}
@@ -144,9 +155,15 @@ def main() -> None:
     for name in ("adapters", "fitted", "graph", "examples"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--version", required=True)
+    parser.add_argument(
+        "--towards",
+        type=float,
+        default=1.0,
+        help="how far to go from the shipped reader, which it began from",
+    )
     arguments = parser.parse_args()
     with np.load(arguments.adapters) as stored:
-        trained = {name: stored[name] for name in stored.files}
+        trained = between(shipped_state(reader_pack.SHIPPED), dict(stored), arguments.towards)
     fitted = json.loads(arguments.fitted.read_text(encoding="utf-8"))
     examples = read_examples(arguments.examples)
     weights = encoder_graph.read_weights(arguments.graph)
