@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ class Understanding:
         self.right = "no meat"
         self.asked: list[str] = []
         self.fails = False
+        self.chance = 0.95
 
     def relate(
         self, newer: Utterance, older: Sequence[Utterance], *, seconds: float | None = None
@@ -38,7 +40,7 @@ class Understanding:
         if self.fails:
             raise RuntimeError(question)
         self.asked += memories
-        return [0.95 if self.right in one else 0.02 for one in memories]
+        return [self.chance if self.right in one else 0.02 for one in memories]
 
     def rests_on(self, question: str, changes: Sequence[tuple[str, str]]) -> list[bool] | None:
         """It does not say."""
@@ -91,6 +93,44 @@ def test_where_nothing_answers_the_hits_say_that_they_are_only_near(
     assert near.hits
     assert not near.quality.is_known
     assert (none.hits, none.quality.answerable) == ((), near.quality.answerable)
+
+
+def test_what_replaced_an_answer_answers_by_it(engram: Engram, judge: Understanding) -> None:
+    """The words of the change alone do not say what it is about."""
+    judge.right = "editor"
+    old = engram.remember("My editor is vim")
+    engram.correct(old.id, "I ditched it for Zed")
+
+    answer = engram.recall("Which one do I type code in?")
+
+    assert answer.hits[0].memory.content == "I ditched it for Zed"
+    assert answer.quality.is_known
+
+
+def test_an_answer_from_another_time_is_none(engram: Engram, judge: Understanding) -> None:
+    """Nothing is of the year that was asked for, whatever the words say."""
+    judge.right = "paints"
+
+    assert not engram.recall("What did Mia do in 2019?").quality.is_known
+    assert engram.recall("What did Mia do in 2019?", abstain=True).hits == ()
+
+
+def test_without_hits_nothing_is_known(engram: Engram) -> None:
+    """What a judge has read counts only where it is shown."""
+    past = datetime(2020, 1, 1, tzinfo=UTC)
+
+    believed = engram.recall("What shall I cook for Mia?", as_of=past)
+    true = engram.recall("What shall I cook for Mia?", valid_at=past)
+
+    for answer in (believed, true):
+        assert (answer.hits, answer.quality.is_known) == ((), False)
+
+
+def test_a_judge_that_returns_no_number_is_not_believed(engram: Engram, judge: Understanding) -> None:
+    """The answer is there as if nobody had read it."""
+    judge.chance = float("nan")
+
+    assert engram.recall("What does Mia do on weekends?").hits
 
 
 def test_a_judge_that_fails_leaves_the_order_of_scores(engram: Engram, judge: Understanding) -> None:

@@ -21,7 +21,7 @@ from engramdb.dream.neighbors import (
 from engramdb.dream.step import Dreaming, Merge, Proposal
 from engramdb.dream.support import propose_support
 from engramdb.lifecycle.merging import is_other_event
-from engramdb.lifecycle.pair_rules import exclude_each_other
+from engramdb.lifecycle.pair_rules import exclude_each_other, name_same_literals
 from engramdb.values import Memory, MemoryId
 
 # Clusters of statements around the one that they have in common.
@@ -126,7 +126,9 @@ def similar_stars(
         mine, theirs = ([read[pair[end]].told for pair in pairs] for end in (0, 1))
         near: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
         for (key, other), alike in zip(pairs, dreaming.likeness.pairwise(mine, theirs), strict=True):
-            if alike >= at_least and not exclude_each_other(read[key], read[other]):
+            one, two = read[key], read[other]
+            may_be_one = name_same_literals(one.told, two.told) and not exclude_each_other(one, two)
+            if alike >= at_least and may_be_one:
                 near[key].append((-alike, other))
         for key, members in near.items():
             yield read[key], [read[other] for _, other in sorted(members)]

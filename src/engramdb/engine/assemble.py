@@ -115,9 +115,10 @@ class WatchedModel(Generic[ModelT]):
         if self.is_remote:
             return []
         try:
-            return self._use(lambda judge: judge.answers(question, memories, seconds=seconds))
+            found = self._use(lambda judge: judge.answers(question, memories, seconds=seconds))
         except EngramError:  # noted in health; the order of scores is kept
             return []
+        return found if all(0.0 <= one <= 1.0 for one in found) else []  # no number is none
 
     def makes_doubtful(
         self: WatchedModel[Judge], change: tuple[str, str], statements: Sequence[str]

@@ -32,7 +32,10 @@ _COMPARING = lazy(
 )
 """Words whose two sides are not interchangeable: "tabs over spaces" is not "spaces over tabs"."""
 _POSSESSIVE = lazy(r"(?<!\w)(?!(?:it|that|he|she|here|there|let|what|who)['’])(\w+)['’]s\b", re.IGNORECASE)
-_NUMBER = lazy(r"\d+(?:[.,:]\d+)*")
+_NUMBER = lazy(r"(?:(?<![\w)])[-+−<>≤≥]=?)?\d+(?:[.,:]\d+)*(?:\s?%)?")
+_CODE_WORD = lazy(r"(?<!\S)(?=\S*[\[\]{}<>=&|~$#@^/\\]|-\w|\S*\w-\w)\S+")
+"""Words that no stemmer may take apart: options, paths, operators, extras, tags."""
+_PURPOSE = lazy(r"\bfor (?:the |our |my )?(\w+)", re.IGNORECASE)
 _SAME_OBJECT = 0.6
 _SAME_FRAME = 0.7
 _SAME_MEANING = 0.85
@@ -150,6 +153,8 @@ def conflict(new: Memory, old: Memory) -> str | None:
     """Return in a few words why the new statement contradicts the old one, or None."""
     if not may_share_subject(new, old) or _possessors(new) != _possessors(old):
         return None
+    if _have_other_purposes(new, old):
+        return None
     if new.replaces is not None and _is_about(old, new.replaces):
         return f"replaced {old.predicate or 'it'}"
     if new.is_negated == old.is_negated and is_reversed(new.told, old.told):
@@ -157,6 +162,12 @@ def conflict(new: Memory, old: Memory) -> str | None:
     if new.predicate and new.predicate == old.predicate:
         return _same_relation(new, old)
     return _same_frame(new, old)
+
+
+def _have_other_purposes(new: Memory, old: Memory) -> bool:
+    """Return whether both say what something is for, and not the same: vim for Python, IntelliJ for Java."""
+    mine, theirs = (set(terms(" ".join(_PURPOSE.findall(one.told)))) for one in (new, old))
+    return bool(mine) and bool(theirs) and mine.isdisjoint(theirs)
 
 
 def is_reversed(mine: str, theirs: str) -> bool:
@@ -222,7 +233,7 @@ def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bo
     mine, theirs = new.told, old.told
     if new.is_negated != old.is_negated or new.days_meant != old.days_meant or _claim_otherwise(new, old):
         return False
-    if _numbers(mine) != _numbers(theirs):
+    if not name_same_literals(mine, theirs):
         return False
     if not _names(mine) <= _names(theirs) or is_reversed(mine, theirs):
         return False
@@ -268,6 +279,15 @@ def _adds_nothing(mine: str, theirs: str, likeness: ComparesStatements) -> bool:
         return added == dropped
     (alike,) = likeness.between(" ".join(added), [" ".join(dropped)])
     return alike > _SAME_MEANING
+
+
+def name_same_literals(mine: str, theirs: str) -> bool:
+    """Return whether two statements name the same numbers, signs and all, and the same options and paths."""
+    return _numbers(mine) == _numbers(theirs) and _code_words(mine) == _code_words(theirs)
+
+
+def _code_words(text: str) -> set[str]:
+    return {one.rstrip(".,;:!?") for one in _CODE_WORD.findall(text)}
 
 
 def _numbers(text: str) -> list[str]:

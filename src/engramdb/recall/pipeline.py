@@ -55,6 +55,7 @@ from engramdb.recall.revision import (
     Succession,
     both_sides,
     outdated_premises,
+    own_words_first,
     succeed,
     with_past,
 )
@@ -70,7 +71,9 @@ from engramdb.values.query import PRESENT, Then
 ANSWERS = "answers"
 """The signal of a judge that has read the question and the memory."""
 MAX_READ = 10
-"""How many of the best it reads: 80 ms of a pack's time."""
+"""How many of the best it reads: 80 ms of a pack's time;"""
+MAX_REPLACED_READ = 3
+"""and of how many that are gone, for what stands in their place."""
 ANSWER_BONUS = 0.5
 """What a memory gains that surely answers: docs/lab/0051-answers.md."""
 HALF_KNOWN_FIT, FIT_WIDTH = 0.22, 0.04
@@ -145,7 +148,7 @@ def quality_of(asking: Asking, ranked: Ranked, hits: Sequence[Hit], *, milliseco
         strategy=asking.strategy,
         text_weight=ranked.weights[LEXICAL] if VECTOR in ranked.answers else 1.0,
         period=None if period is None else (period.start, period.end),
-        answerable=answerable(ranked, hits),
+        answerable=answerable(asking, ranked, hits),
         candidates=len(ranked.order),
         average_relevancy=average([hit.trust.relevance for hit in hits]),
         ndcg=ndcg([hit.trust.composite for hit in hits]),
@@ -155,12 +158,13 @@ def quality_of(asking: Asking, ranked: Ranked, hits: Sequence[Hit], *, milliseco
     )
 
 
-def answerable(ranked: Ranked, hits: Sequence[Hit]) -> float:
+def answerable(asking: Asking, ranked: Ranked, hits: Sequence[Hit]) -> float:
     """Return how likely the answer is among the hits: by a judge that has read them, or by the best fit."""
+    inside = of_the_period(asking, ranked)
+    if not hits or inside == set():
+        return 0.0
     if ranked.chances:
         return max(ranked.chances.values())
-    if not hits:
-        return 0.0
     best = max(hit.trust.relevance for hit in hits)
     return 1 / (1 + math.exp(-(best - HALF_KNOWN_FIT) / FIT_WIDTH))
 
@@ -192,6 +196,8 @@ def _tokens(memory: Memory) -> int:
 
 CONSIDERED = 20
 """With `explain`, so many candidates that were left out are shown."""
+SPARE = 4
+"""So many more than asked for are looked at: what belongs before a hit may fit a little less."""
 
 
 def recall(
@@ -227,7 +233,7 @@ def recall(
         vector=embed(query.text, sources, notes) if vector is None else vector,
         plan=planned,
     )
-    wanted = query.limit + (CONSIDERED if with_explanation else 0)
+    wanted = query.limit + (CONSIDERED if with_explanation else SPARE)
     with sources.store.read() as tx:
         asking = _dated(tx, asking)
         ranked = _without_unhelpful(tx, asking, _rank(tx, asking))
@@ -238,6 +244,7 @@ def recall(
         with notes.timed("weigh"):
             hits = _weighed(asking, ranked, best, disputed)
             hits = both_sides(tx, asking, hits, lambda memory, beside: _other_side(asking, memory, beside))
+            hits = own_words_first(hits)
             near = [one.key for one in ranked.order[:MAX_CANDIDATES]]
             premises = outdated_premises(tx, asking, hits[: query.limit], ranked.succession, near=near)
         with notes.timed("archived"):
@@ -353,20 +360,47 @@ def read_by_judge(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
     Words and vectors find what a question is about; whether it is an answer takes reading both.
     """
     judge, seconds = asking.sources.judge, asking.sources.answering_seconds
-    if judge is None or seconds <= 0 or not asking.query.text.strip():
+    if judge is None or seconds <= 0 or asking.then.is_past or not asking.query.text.strip():
         return ranked
     with asking.notes.timed(ANSWERS):
-        keys = [one.key for one in ranked.order[:MAX_READ]]
-        memories = tx.memories.by_keys(keys)
-        read = [key for key in keys if key in memories]
-        texts = [_with_speaker(memories[key]) for key in read]
-        chances = judge.answers(asking.query.text, texts, seconds=seconds)
-    found = dict(zip(read, chances, strict=False))
+        texts = _texts_to_read(tx, asking, ranked)
+        chances = judge.answers(asking.query.text, [text for _, text in texts], seconds=seconds)
+    found: dict[int, float] = {}
+    for (key, _), chance in zip(texts, chances, strict=False):
+        found[key] = max(chance, found.get(key, 0.0))
     if not found:
         return ranked
     signal = RankingSignal(name=ANSWERS, gained={key: ANSWER_BONUS * one for key, one in found.items()})
     order = with_signals(ranked.order, [signal], unfound=0.0)
     return replace(ranked, order=order, signals=[*ranked.signals, signal], chances=found)
+
+
+def _texts_to_read(tx: Transaction, asking: Asking, ranked: Ranked) -> list[tuple[int, str]]:
+    """
+    Return the best candidates by key, each with the words to be read.
+
+    Of a time that is asked for only what is of that time: "yesterday" in an old memory is another day. What
+    stands in the place of an older statement answers also by its words: "I ditched vim for Zed".
+    """
+    inside = of_the_period(asking, ranked)
+    keys = [one.key for one in ranked.order if inside is None or one.key in inside][:MAX_READ]
+    replaced = [gone for gone, heir in ranked.succession.heirs.items() if heir in keys][:MAX_REPLACED_READ]
+    memories = tx.memories.by_keys([*keys, *replaced])
+    own = [(key, _with_speaker(memories[key])) for key in keys if key in memories]
+    older = [
+        (ranked.succession.heirs[gone], _with_speaker(memories[gone]))
+        for gone in replaced
+        if gone in memories
+    ]
+    return [*own[:1], *older, *own[1:]]
+
+
+def of_the_period(asking: Asking, ranked: Ranked) -> set[int] | None:
+    """Return which candidates lie in the time that the question names; None where it names none."""
+    if asking.plan.period is None or not asking.policy.period_bonus:
+        return None
+    gained = next((one.gained for one in ranked.signals if one.name == TIME), {})
+    return {key for key, more in gained.items() if more >= asking.policy.period_bonus}
 
 
 def _with_speaker(memory: Memory) -> str:

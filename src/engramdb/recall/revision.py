@@ -197,6 +197,32 @@ def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tupl
                 yield edge, other
 
 
+# Whose word goes first.
+
+MIN_SHARED: Final = 0.5
+"""So much of what one says the other must say, for the two to tell of the same."""
+MAX_OTHER_WORDS: Final = 3
+
+
+def own_words_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits with what a weaker source says otherwise behind what it speaks of, disputed or not."""
+    ordered: list[Hit] = []
+    for hit in hits:
+        behind = [one for one in ordered if _says_otherwise(one.memory, hit.memory)]
+        ordered = [one for one in ordered if one not in behind]
+        ordered += [hit, *behind]
+    return ordered
+
+
+def _says_otherwise(one: Memory, other: Memory) -> bool:
+    """Return whether a weaker source says what a stronger one says, with another value."""
+    if one.provenance.source.trust >= other.provenance.source.trust:
+        return False
+    found = difference(other.content, one.content)
+    is_same_matter = bool(found.shared) and found.shared_share >= MIN_SHARED
+    return is_same_matter and found.swaps_value and len(found.only_old) <= MAX_OTHER_WORDS
+
+
 # Questions that take for granted what no longer holds.
 
 
