@@ -608,3 +608,39 @@ def test_acts_are_listed_page_by_page(engram: Engram) -> None:
     }
     with pytest.raises(MemoryNotFound):
         engram.acts(before="0" * 36)
+
+
+def test_what_was_undone_while_a_memory_was_forgotten_counts_when_it_comes_back(
+    engram: Engram, clock: ManualClock
+) -> None:
+    """Its successor was taken back meanwhile: it must not come back superseded by nothing."""
+    old = engram.remember("I live in Berlin")
+    clock.advance(days=1)
+    engram.remember("I live in Lisbon now")
+    moved = engram.acts()[0].id
+    clock.advance(days=1)
+    engram.forget(old.id)
+    forgot = engram.acts()[0].id
+    engram.undo(act=moved, with_later=True)
+
+    engram.undo(act=forgot)
+
+    back = engram.get(old.id)
+    assert (back.status, back.valid_to, back.superseded_by) == (Status.ACTIVE, None, None)
+    assert [hit.memory.id for hit in engram.recall("where do I live?").hits] == [old.id]
+
+
+def test_a_memory_whose_telling_was_undone_does_not_come_back_by_undoing_its_forgetting(
+    engram: Engram, clock: ManualClock
+) -> None:
+    """Both acts are undone, in either order: it was never said and never forgotten."""
+    memory = engram.remember("I live in Berlin")
+    told = engram.acts()[0].id
+    clock.advance(days=1)
+    engram.forget(memory.id)
+    forgot = engram.acts()[0].id
+    engram.undo(act=told, with_later=True)
+
+    engram.undo(act=forgot)
+
+    assert engram.get(memory.id).status is Status.INVALIDATED

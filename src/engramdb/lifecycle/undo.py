@@ -307,7 +307,25 @@ class _Undoing(Struct):
             changes |= self.writer.vouched_for(before)
         if before.layer is not memory.layer and any(_is_layer_rule(event) for event in latest_first):
             changes["layer_held"] = True
-        return before.evolve(**changes)
+        before = before.evolve(**changes)
+        is_back = memory.status in _STAYS_AWAY and before.status not in _STAYS_AWAY
+        return self._without_missed(before) if is_back else before
+
+    def _without_missed(self, before: Memory) -> Memory:
+        """Return a memory that comes back without what was undone while it was away and untouched."""
+        history = self.tx.history.of(before.id)
+        seen = {event.act for event in history}
+        undone = {
+            act.id: act.undone_by
+            for act in self.tx.acts.by_ids([one for one in seen if one is not None])
+            if act.undone_by is not None and act.undone_by not in seen
+        }
+        for event in reversed(history):
+            if event.act in undone:
+                before = without_event(before, event)
+                if _is_beginning(event):
+                    before = before.evolve(status=Status.INVALIDATED)
+        return before
 
     def _followed(self, memory: Memory) -> list[HistoryEvent]:
         """Return what rules did to a memory in the course of this undo, the latest first."""
