@@ -446,16 +446,18 @@ def test_status_tells_how_good_the_answers_were(
     assert "0 poor in a row" in line
 
 
-def test_an_answer_that_fits_badly_says_so(engram_command: Command) -> None:
-    """The nearest of what does not fit is no answer; what fits comes without a warning."""
+def test_an_answer_that_is_none_says_so(engram_command: Command) -> None:
+    """The nearest of what does not fit is no answer, and may be left out; what fits needs no warning."""
     for text in ("The API uses JWT tokens", "Releases are on Thursdays", "The night train leaves at ten"):
         engram_command("remember", text)
 
-    far = engram_command("recall", "who runs the night bakery in town?")
+    far = engram_command("recall", "where is my passport?")
+    none = engram_command("recall", "where is my passport?", "--abstain", "--no-turns")
     near = engram_command("recall", "which tokens does the API use?")
 
-    assert "None of this fits well" in far.stderr
-    assert "fits well" not in near.stderr
+    assert "Not known" in far.stderr
+    assert "Nothing was found" in none.stderr
+    assert "Not known" not in near.stderr
 
 
 def test_what_was_only_said_is_shown_as_such(home: Path, engram_command: Command) -> None:

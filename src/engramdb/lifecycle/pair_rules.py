@@ -33,8 +33,9 @@ _COMPARING = lazy(
 """Words whose two sides are not interchangeable: "tabs over spaces" is not "spaces over tabs"."""
 _POSSESSIVE = lazy(r"(?<!\w)(?!(?:it|that|he|she|here|there|let|what|who)['’])(\w+)['’]s\b", re.IGNORECASE)
 _NUMBER = lazy(r"(?:(?<![\w)])[-+−<>≤≥]=?)?\d+(?:[.,:]\d+)*(?:\s?%)?")
-_CODE_WORD = lazy(r"(?<!\S)(?=\S*[\[\]{}<>=&|~$#@^/\\]|-\w|\S*\w-\w)\S+")
+_CODE_WORD = lazy(r"(?<!\S)(?=\S*[\[\]{}<>=&|~$#@^/\\]|-\w)\S+")
 """Words that no stemmer may take apart: options, paths, operators, extras, tags."""
+_COMPOUND = lazy(r"\b(\w+)-\w[\w-]*")
 _PURPOSE = lazy(r"\bfor (?:the |our |my )?(\w+)", re.IGNORECASE)
 _SAME_OBJECT = 0.6
 _SAME_FRAME = 0.7
@@ -233,7 +234,7 @@ def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bo
     mine, theirs = new.told, old.told
     if new.is_negated != old.is_negated or new.days_meant != old.days_meant or _claim_otherwise(new, old):
         return False
-    if not name_same_literals(mine, theirs):
+    if _numbers(mine) != _numbers(theirs) or not name_same_literals(mine, theirs):
         return False
     if not _names(mine) <= _names(theirs) or is_reversed(mine, theirs):
         return False
@@ -282,8 +283,20 @@ def _adds_nothing(mine: str, theirs: str, likeness: ComparesStatements) -> bool:
 
 
 def name_same_literals(mine: str, theirs: str) -> bool:
-    """Return whether two statements name the same numbers, signs and all, and the same options and paths."""
-    return _numbers(mine) == _numbers(theirs) and _code_words(mine) == _code_words(theirs)
+    """Return whether two statements have the same signs before numbers, and the same options and paths."""
+    is_same = _signed(mine) == _signed(theirs) and _code_words(mine) == _code_words(theirs)
+    return is_same and not _extends_word(mine, theirs) and not _extends_word(theirs, mine)
+
+
+def _extends_word(one: str, other: str) -> bool:
+    """Return whether a text has as part of a word what the other one has alone: `deploy-all` and `deploy`."""
+    words = set(other.split())
+    compounds = (match for match in _COMPOUND.finditer(one) if match[1] in words and match[0] not in words)
+    return any(not words.issuperset(match[0].split("-")) for match in compounds)
+
+
+def _signed(text: str) -> list[str]:
+    return [one for one in _numbers(text) if not (one[0].isdigit() and one[-1].isdigit())]
 
 
 def _code_words(text: str) -> set[str]:

@@ -215,8 +215,8 @@ def own_words_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _says_otherwise(one: Memory, other: Memory) -> bool:
-    """Return whether a weaker source says what a stronger one says, with another value."""
-    if one.provenance.source.trust >= other.provenance.source.trust:
+    """Return whether a weaker source says what a stronger one says, with another value and no change told."""
+    if not _yields(one, other):
         return False
     found = difference(other.content, one.content)
     is_same_matter = bool(found.shared) and found.shared_share >= MIN_SHARED
