@@ -115,6 +115,17 @@ def test_an_answer_from_another_time_is_none(engram: Engram, judge: Understandin
     assert engram.recall("What did Mia do in 2019?", abstain=True).hits == ()
 
 
+def test_a_state_that_held_then_answers_for_a_time(engram: Engram, judge: Understanding) -> None:
+    """It was said before, and is no event of that time."""
+    judge.right = "Porto"
+    engram.remember("I live in Porto, in a small flat", occurred_at=datetime(2025, 3, 1, tzinfo=UTC))
+
+    answer = engram.recall("Where was I living in October 2025?")
+
+    assert any("Porto" in hit.memory.content for hit in answer.hits)
+    assert answer.quality.is_known
+
+
 def test_without_hits_nothing_is_known(engram: Engram) -> None:
     """What a judge has read counts only where it is shown."""
     past = datetime(2020, 1, 1, tzinfo=UTC)
@@ -128,16 +139,22 @@ def test_without_hits_nothing_is_known(engram: Engram) -> None:
 
 def test_a_judge_that_returns_no_number_is_not_believed(engram: Engram, judge: Understanding) -> None:
     """The answer is there as if nobody had read it."""
-    judge.chance = float("nan")
+    judge.chance, judge.right = float("nan"), "Mia"
 
-    assert engram.recall("What does Mia do on weekends?").hits
+    answer = engram.recall("What does Mia do on weekends?")
+
+    assert answer.hits
+    assert "answers" in {one.index for one in answer.quality.missing}
 
 
 def test_a_judge_that_fails_leaves_the_order_of_scores(engram: Engram, judge: Understanding) -> None:
     """The answer is there, and health tells what failed."""
     judge.fails = True
 
-    assert engram.recall("What does Mia do on weekends?").hits
+    answer = engram.recall("What does Mia do on weekends?")
+
+    assert answer.hits
+    assert "answers" in {one.index for one in answer.quality.missing}
     assert next(part for part in engram.status().parts if part.name == "judge").is_failing
 
 
@@ -169,7 +186,7 @@ def test_no_chat_model_is_asked_while_somebody_waits(
         engram.remember(ABOUT_MIA[0])
         answer = engram.recall("Who is Rufus?")
 
-    assert (judge.asked, answer.quality.is_known) == ([], True)
+    assert (judge.asked, answer.quality.is_known, answer.quality.missing) == ([], True, ())
 
 
 def test_without_a_judge_only_what_is_far_from_everything_is_unknown(store_path: Path) -> None:

@@ -106,14 +106,14 @@ class WatchedModel(Generic[ModelT]):
 
     def answers(
         self: WatchedModel[Judge], question: str, memories: Sequence[str], *, seconds: float
-    ) -> list[float]:
+    ) -> list[float] | None:
         """
-        Return for the first memories the chance that each answers the question; none where it cannot say.
+        Return for the first memories the chance that each answers the question; none where it fails.
 
-        No chat model is asked while somebody waits for an answer.
+        None of a chat model, which is not asked while somebody waits for an answer.
         """
         if self.is_remote:
-            return []
+            return None
         try:
             found = self._use(lambda judge: judge.answers(question, memories, seconds=seconds))
         except EngramError:  # noted in health; the order of scores is kept

@@ -178,6 +178,14 @@ def resolve_anchor(period: Period, happened_at: datetime) -> Period:
     return replace(period, start=start, end=end, anchor=None, anchor_days=None)
 
 
+def lies_in(period: Period, *moments: datetime) -> bool:
+    """Return whether one of some moments lies in a period."""
+    return any(
+        (period.start is None or at >= period.start) and (period.end is None or at < period.end)
+        for at in moments
+    )
+
+
 def nearness(moments: ArrayLike, period: Period) -> NDArray[np.float64]:
     """
     Return how near each moment is to a period: 1 inside, and exp(−d² / 2σ²) at d days outside of it.

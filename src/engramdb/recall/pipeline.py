@@ -46,7 +46,7 @@ from engramdb.recall.gather import (
     named_truly,
     united,
 )
-from engramdb.recall.period import resolve_anchor
+from engramdb.recall.period import Period, lies_in, resolve_anchor
 from engramdb.recall.plan import RecallPlan, plan
 from engramdb.recall.revision import (
     DISPUTES,
@@ -63,15 +63,19 @@ from engramdb.recall.said import TURNS, falls_short, find_said
 from engramdb.recall.signals import SUBJECT, TIME, belief_score, signals, trust
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.guarded import is_guarded
+from engramdb.text.moment_rules import direction_of
 from engramdb.text.terms import query_terms
 from engramdb.text.tokens import count_tokens
-from engramdb.values import Hit, Memory, Missing, Quality, Query, Reason, Recall, SaidTurn
+from engramdb.values import Hit, Kind, Memory, Missing, Quality, Query, Reason, Recall, SaidTurn
 from engramdb.values.query import PRESENT, Then
+from engramdb.values.reading import Lasting
 
 ANSWERS = "answers"
 """The signal of a judge that has read the question and the memory."""
 MAX_READ = 10
 """How many of the best it reads: 80 ms of a pack's time;"""
+MAX_LOOKED_THROUGH = 30
+"""among how many, where a time is asked for;"""
 MAX_REPLACED_READ = 3
 """and of how many that are gone, for what stands in their place."""
 ANSWER_BONUS = 0.5
@@ -160,8 +164,7 @@ def quality_of(asking: Asking, ranked: Ranked, hits: Sequence[Hit], *, milliseco
 
 def answerable(asking: Asking, ranked: Ranked, hits: Sequence[Hit]) -> float:
     """Return how likely the answer is among the hits: by a judge that has read them, or by the best fit."""
-    inside = of_the_period(asking, ranked)
-    if not hits or inside == set():
+    if not any(is_of_period(hit.memory, asked_period(asking)) for hit in hits):
         return 0.0
     if ranked.chances:
         return max(ranked.chances.values())
@@ -363,44 +366,63 @@ def read_by_judge(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
     if judge is None or seconds <= 0 or asking.then.is_past or not asking.query.text.strip():
         return ranked
     with asking.notes.timed(ANSWERS):
-        texts = _texts_to_read(tx, asking, ranked)
+        texts, ordered = _texts_to_read(tx, asking, ranked)
         chances = judge.answers(asking.query.text, [text for _, text in texts], seconds=seconds)
+    if chances is None or not texts:
+        return ranked
+    if not chances:
+        asking.notes.lost(ANSWERS, "what answers could not be told; the order of scores was kept")
+        return ranked
     found: dict[int, float] = {}
     for (key, _), chance in zip(texts, chances, strict=False):
         found[key] = max(chance, found.get(key, 0.0))
-    if not found:
-        return ranked
-    signal = RankingSignal(name=ANSWERS, gained={key: ANSWER_BONUS * one for key, one in found.items()})
+    gained = {key: ANSWER_BONUS * one for key, one in found.items() if key in ordered}
+    signal = RankingSignal(name=ANSWERS, gained=gained)
     order = with_signals(ranked.order, [signal], unfound=0.0)
     return replace(ranked, order=order, signals=[*ranked.signals, signal], chances=found)
 
 
-def _texts_to_read(tx: Transaction, asking: Asking, ranked: Ranked) -> list[tuple[int, str]]:
+def _texts_to_read(tx: Transaction, asking: Asking, ranked: Ranked) -> tuple[list[tuple[int, str]], set[int]]:
     """
-    Return the best candidates by key, each with the words to be read.
+    Return the best candidates by key, each with the words to be read, and which of them may gain by it.
 
     Of a time that is asked for only what is of that time: "yesterday" in an old memory is another day. What
     stands in the place of an older statement answers also by its words: "I ditched vim for Zed".
     """
-    inside = of_the_period(asking, ranked)
-    keys = [one.key for one in ranked.order if inside is None or one.key in inside][:MAX_READ]
+    period = asked_period(asking)
+    near = [one.key for one in ranked.order[: MAX_READ if period is None else MAX_LOOKED_THROUGH]]
+    memories = tx.memories.by_keys(near)
+    keys = [key for key in near if key in memories and is_of_period(memories[key], period)]
+    keys = keys[:MAX_READ]
     replaced = [gone for gone, heir in ranked.succession.heirs.items() if heir in keys][:MAX_REPLACED_READ]
-    memories = tx.memories.by_keys([*keys, *replaced])
-    own = [(key, _with_speaker(memories[key])) for key in keys if key in memories]
+    memories |= tx.memories.by_keys(replaced)
+    own = [(key, _with_speaker(memories[key])) for key in keys]
     older = [
         (ranked.succession.heirs[gone], _with_speaker(memories[gone]))
         for gone in replaced
         if gone in memories
     ]
-    return [*own[:1], *older, *own[1:]]
+    own_time = {key: (memories[key].when, memories[key].stated_at) for key in keys}
+    ordered = {key for key in keys if period is None or lies_in(period, *own_time[key])}
+    return [*own[:1], *older, *own[1:]], ordered
 
 
-def of_the_period(asking: Asking, ranked: Ranked) -> set[int] | None:
-    """Return which candidates lie in the time that the question names; None where it names none."""
-    if asking.plan.period is None or not asking.policy.period_bonus:
-        return None
-    gained = next((one.gained for one in ranked.signals if one.name == TIME), {})
-    return {key for key, more in gained.items() if more >= asking.policy.period_bonus}
+def asked_period(asking: Asking) -> Period | None:
+    """
+    Return the time that nothing else answers for: of a question about what was.
+
+    "What did we do on Friday?" wants that Friday; "who has the children on Friday?" is answered by a habit.
+    """
+    is_of_the_past = direction_of(asking.query.text.casefold()) == "past"
+    return asking.plan.period if is_of_the_past else None
+
+
+def is_of_period(memory: Memory, period: Period | None) -> bool:
+    """Return whether a memory may tell of a time: said or set in it, or a state that held then."""
+    if period is None or lies_in(period, memory.when, memory.stated_at):
+        return True
+    is_state = memory.kind is not Kind.EPISODE and memory.lasting in (Lasting.STABLE, Lasting.PERMANENT)
+    return is_state and any(memory.holds_at(at) for at in (period.start, period.end) if at is not None)
 
 
 def _with_speaker(memory: Memory) -> str:

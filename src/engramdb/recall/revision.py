@@ -19,6 +19,7 @@ from engramdb.lifecycle.questions import open_questions_about
 from engramdb.lifecycle.transitions import DISPUTING
 from engramdb.recall.as_of import held_instead
 from engramdb.recall.fuse import Fused, RankingSignal
+from engramdb.recall.period import lies_in
 from engramdb.store.contract import Transaction
 from engramdb.text.changes import WordSort, difference, tells_change
 from engramdb.text.force import has_cue
@@ -145,7 +146,7 @@ class _Sides(Struct):
         disputing = list(_disputing(self.tx, self.asking, memory))
         behind: list[Hit] = []
         for edge, other in disputing:
-            if edge.type is EdgeType.CONTRADICTS:
+            if edge.type is EdgeType.CONTRADICTS and self._is_of_the_time(other):
                 found = self.given.get(other.id)
                 shown = found or self.weigh(other, hit)
                 if _goes_before(edge, hit, other, found):
@@ -155,6 +156,11 @@ class _Sides(Struct):
         self.placed[memory.id] = replace(hit, disputes=self._disputes(memory, disputing))
         for other_hit in behind:
             self.place(other_hit)
+
+    def _is_of_the_time(self, other: Memory) -> bool:
+        """Return whether a memory stands beside what it disputes: not where another time was asked for."""
+        period = self.asking.plan.period
+        return period is None or lies_in(period, other.when, other.stated_at)
 
     def _disputes(self, memory: Memory, disputing: Sequence[tuple[Edge, Memory]]) -> tuple[Dispute, ...]:
         """Return what disputes a memory with the open question, or that alone where nothing was said."""
