@@ -101,6 +101,7 @@ class RememberingEmbedder:
         self._known: dict[str, NDArray[np.float32]] = {}
         self.batch = embedder.batch
         self.similarity_floor = embedder.similarity_floor
+        self.similarity_ceiling = getattr(embedder, "similarity_ceiling", 1.0)
 
     @property
     def identity(self) -> EmbedderIdentity:

@@ -33,6 +33,10 @@ BESIDE_NEWS, BESIDE_NEAR, BESIDE_FAR = 2, 2, 1
 """Of each row so many newer statements stand beside so many older ones of others, near in words and not."""
 NOISE_NEGATIVES = 4
 """Sentences that tell nothing, per question."""
+MAX_OF_ONE_TOPIC = 8
+"""A group of more memories is a whole store, in which one may end another."""
+_SPOKEN = re.compile(r"([A-Z][\w'’-]*(?: [A-Z][\w'’-]*)?): (.+)", re.DOTALL)
+"""A message of a chat, after the name of who sent it."""
 
 
 class Rows:
@@ -222,8 +226,19 @@ def _groups(file: Rows, chance: random.Random) -> Iterator[Example]:
                 yield _answer(question["q"], memory, file.name, "far", group=number)
         for unanswerable, memory in itertools.product(row["unanswerable"], row["memories"]):
             yield _answer(unanswerable, memory, file.name, "near", group=number)
-        for old, new in itertools.combinations(row["memories"], 2):
-            yield _harmless(old, new, file.name)
+        yield from _asked_about(row, file.name)
+        if len(row["memories"]) <= MAX_OF_ONE_TOPIC:  # what was told over a year may well have changed
+            for old, new in itertools.combinations(row["memories"], 2):
+                yield _harmless(old, new, file.name)
+
+
+def _asked_about(row: dict[str, Any], name: str) -> Iterator[Example]:
+    """Yield the messages of a chat that somebody asked about later: they were worth keeping."""
+    wanted = {place for question in row["questions"] for place in question["answers"]}
+    for place in sorted(wanted):
+        if said := _SPOKEN.match(row["memories"][place]):
+            by, text = said.groups()
+            yield Example(spoken_by(by, text), "", name, "reading", label("keep", "yes"))
 
 
 def _beside_noise(examples: list[Example], chance: random.Random) -> list[Example]:

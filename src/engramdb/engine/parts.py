@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from engramdb.lifecycle.service import LifecycleService
     from engramdb.models.chat import CallLog, ChatModel
     from engramdb.models.embedder import Embedder, WatchedEmbedder
+    from engramdb.models.late_interaction import WordMatcher
     from engramdb.models.reader import Judge
     from engramdb.policy import Policy
     from engramdb.recall.fuse import Reranker
@@ -312,9 +313,20 @@ class Parts:
             reranker=self._own.reranker,
             judge=self.judge,
             answering_seconds=self.settings.answering_milliseconds / 1000,
+            matcher=self._matcher(),
             date_order=self.settings.date_order,
             forgotten=self.forgotten,
         )
+
+    def _matcher(self) -> WordMatcher | None:
+        """Return what compares word by word, where the embedder is the one that only adds words up."""
+        from engramdb.models.late_interaction import WordMatcher  # noqa: PLC0415
+        from engramdb.models.static import NAME  # noqa: PLC0415
+
+        try:
+            return WordMatcher() if self.embedder.identity.name == NAME else None
+        except EngramError:  # recall says that there is no embedder
+            return None
 
     @lazy_property
     def answers(self) -> AnswerLog:

@@ -54,6 +54,13 @@ class LexicalIndex:
             return [ScoredKey(one.key, shares[present[0]]) for one in newest]
         return []
 
+    def rarity(self, tx: Transaction, words: Sequence[str]) -> dict[str, float]:
+        """Return how much each word tells of what holds it: more the fewer memories have it."""
+        terms = {word: query_terms(word)[:1] for word in words}
+        counts = self._count(tx, [term for found in terms.values() for term in found])
+        told = inverse_frequencies(counts, self._memories)
+        return {word: told[found[0]] if found else 0.0 for word, found in terms.items()}
+
     def _count(self, tx: Transaction, terms: Sequence[str]) -> dict[str, int]:
         """Return how many memories hold each term, from memory where that is fresh enough."""
         with self._lock:
@@ -79,12 +86,17 @@ class LexicalIndex:
 
 def coverage_shares(frequencies: Mapping[str, int], memories: int) -> dict[str, float]:
     """Return what each term contributes to covering the question; all together make 1."""
-    rarity = {
+    rarity = inverse_frequencies(frequencies, memories)
+    total = sum(rarity.values())
+    return {term: value / total for term, value in rarity.items()}
+
+
+def inverse_frequencies(frequencies: Mapping[str, int], memories: int) -> dict[str, float]:
+    """Return the inverse document frequency of each term, as BM25 has it."""
+    return {
         term: math.log(1 + (max(memories, count) - count + 0.5) / (count + 0.5))
         for term, count in frequencies.items()
     }
-    total = sum(rarity.values())
-    return {term: value / total for term, value in rarity.items()}
 
 
 def searchable_terms(

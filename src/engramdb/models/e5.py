@@ -69,6 +69,11 @@ class E5Embedder:
         return 0.75
 
     @property
+    def similarity_ceiling(self) -> float:
+        """Questions and their answers hardly come closer; docs/lab/0056-answers.md."""
+        return 0.92
+
+    @property
     def calibration(self) -> Calibration:
         """Fitted once and committed; docs/lab/0010-calibration.md."""
         return CALIBRATION

@@ -102,6 +102,12 @@ class WatchedEmbedder:
         return self._embedder.similarity_floor
 
     @property
+    def similarity_ceiling(self) -> float:
+        """The cosine of a question and what answers it, where the embedder inside knows it to be below 1."""
+        ceiling: float = getattr(self._embedder, "similarity_ceiling", 1.0)
+        return ceiling
+
+    @property
     def calibration(self) -> Calibration:
         """The calibration of the embedder inside, which may have to ask its server for it."""
         with self._health.watch(EMBEDDER):

@@ -63,7 +63,7 @@ LETTERS_AT_ONCE: Final = 2
 MAX_LETTERS_HASHED: Final = 64  # of one unknown word: a 8 KB blob must not cost more than a page of text
 
 
-class _Table(Struct, frozen=True):
+class Table(Struct, frozen=True):
     """Rows of 8-bit numbers, what each row is multiplied by, and the words they stand for."""
 
     rows: NDArray[np.int8]
@@ -80,7 +80,7 @@ class StaticEmbedder:
 
     def __init__(self) -> None:
         self._loading = threading.Lock()
-        self._table: _Table | None = None
+        self._table: Table | None = None
         self._kept: ErasableTable[NDArray[np.float32]] = ErasableTable()
 
     @property
@@ -92,6 +92,11 @@ class StaticEmbedder:
     def similarity_floor(self) -> float:
         """Unrelated texts lie around 0.1; docs/lab/0003-fusion.md."""
         return 0.1
+
+    @property
+    def similarity_ceiling(self) -> float:
+        """A question in the words of the memory."""
+        return 1.0
 
     @property
     def calibration(self) -> Calibration:
@@ -129,10 +134,10 @@ class StaticEmbedder:
         for place, row in enumerate(known):
             rows[place] = row
 
-    def _open(self) -> _Table:
+    def _open(self) -> Table:
         if self._table is None:
             with self._loading:
-                self._table = self._table or _read_table(TABLE_FOLDER)
+                self._table = self._table or read_table()
         return self._table
 
 
@@ -171,13 +176,14 @@ def static_identity() -> EmbedderIdentity:
     return EmbedderIdentity(name=NAME, dimension=dimension, revision=f"{digest[:12]}-{ALGORITHM}")
 
 
-def _read_table(folder: Path) -> _Table:
+def read_table(folder: Path = TABLE_FOLDER) -> Table:
+    """Return the table that ships with the package."""
     import numpy as np  # noqa: PLC0415 - most commands compute nothing
 
     try:
         rows = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
         scales = np.load(folder / "scales.npy", allow_pickle=False)
-        return _Table(np.asarray(rows), scales, bert_uncased())
+        return Table(np.asarray(rows), scales, bert_uncased())
     except (OSError, ValueError) as exc:
         raise _broken_installation(exc) from exc
 
@@ -189,7 +195,7 @@ def _broken_installation(cause: Exception) -> EmbedderUnavailable:
     )
 
 
-def _embed(table: _Table, texts: Sequence[str]) -> NDArray[np.float32]:
+def _embed(table: Table, texts: Sequence[str]) -> NDArray[np.float32]:
     """Return the rows of a few texts; each depends on its own text only, bit for bit."""
     import numpy as np  # noqa: PLC0415 - most commands compute nothing
 

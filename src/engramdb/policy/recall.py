@@ -26,10 +26,10 @@ class RecallPolicy(Struct, frozen=True, kw_only=True):
 
     candidates: int = 100
     """How many each index may offer before fusion."""
-    vector_weight: float = 0.7
+    vector_weight: float = 0.65
     """The vector index's share of the fused score; the text index has the rest: docs/lab/0003-fusion.md."""
-    session_reach: tuple[float, ...] = (0.4, 0.25, 0.15)
-    """What a memory gains from a good one beside it in the same session: next to it, two away, three away."""
+    session_reach: tuple[float, ...] = (0.5, 0.3, 0.2)
+    """What a memory gains from a good one of the same session: a message away, two, three."""
     subject_bonus: float = 0.08
     """What a memory gains that was said by, or is about, somebody whom the question names."""
     time_bonus: float = 0.05
@@ -38,7 +38,7 @@ class RecallPolicy(Struct, frozen=True, kw_only=True):
     """and what it gains besides for lying inside."""
     graph_bonus: float = 0.4
     """What a memory gains from full activation through links; 0 leaves the graph out."""
-    graph_through_entities: bool = False
+    graph_through_entities: bool = True
     """Whether activation also passes from a memory to others that mention the same entity."""
     entity_bonus: float = 0.0
     """What a memory gains that mentions an entity of the question; 0 leaves entities out."""
@@ -89,7 +89,6 @@ class RecallPolicy(Struct, frozen=True, kw_only=True):
 CORTEX = RecallPolicy(
     plans_by_intent=True,
     balances_by_shape=True,
-    graph_through_entities=True,
     strategy="rrf_then_mmr",
     formula="trust",
 )

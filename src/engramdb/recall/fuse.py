@@ -192,6 +192,26 @@ def by_difference(
     return chosen + rest
 
 
+SIBLING_PLACES = 5
+"""So many places a memory goes back whose message has spoken already: docs/lab/0056-answers.md."""
+
+
+def behind_siblings(ranked: Sequence[Fused], turns: Mapping[int, int]) -> list[Fused]:
+    """
+    Return the candidates so that one message does not take many places.
+
+    The sentences of a message are alike, and who has read one of them has the message.
+    """
+    heard: set[int] = set()
+    places: list[tuple[float, Fused]] = []
+    for place, one in enumerate(ranked):
+        turn = turns.get(one.key)
+        places.append((place + SIBLING_PLACES + 0.5 if turn in heard else place, one))
+        if turn is not None:
+            heard.add(turn)
+    return [one for _, one in sorted(places, key=lambda pair: pair[0])]
+
+
 def by_model(
     ranked: Sequence[Fused], question: str, texts: Mapping[int, str], model: Reranker
 ) -> list[Fused]:

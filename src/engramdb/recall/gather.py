@@ -75,13 +75,15 @@ _SPARE = 3
 """Of the past so many more than asked are fetched, since some stand for the same thing."""
 
 
-def answering(asking: Asking, best: Sequence[tuple[Fused, Memory]]) -> list[tuple[Fused, Memory]]:
+def answering(
+    asking: Asking, best: Sequence[tuple[Fused, Memory]], fits: Mapping[int, float]
+) -> list[tuple[Fused, Memory]]:
     """Return what fits well enough to be an answer, and a few at any rate: the best may be asked in vain."""
     policy = asking.policy
     return [
-        pair
-        for place, pair in enumerate(best)
-        if pair[0].score >= (NOTHING_BELOW if place < MIN_HITS else policy.least_score)
+        (one, memory)
+        for place, (one, memory) in enumerate(best)
+        if fits.get(one.key, 0.0) >= (NOTHING_BELOW if place < MIN_HITS else policy.least_score)
     ]
 
 
@@ -213,6 +215,8 @@ class EmbedsQueries(Protocol):
     @property
     def similarity_floor(self) -> float: ...
     @property
+    def similarity_ceiling(self) -> float: ...
+    @property
     def calibration(self) -> Calibration: ...
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
@@ -252,12 +256,24 @@ class FindsByLinks(Protocol):
     ) -> list[ScoredKey]: ...
 
 
+class WeighsWords(FindsByWords, Protocol):
+    """The part of the text index that recall needs."""
+
+    def rarity(self, tx: Transaction, words: Sequence[str]) -> dict[str, float]: ...
+
+
+class MatchesWords(Protocol):
+    """What holds each word of a question against the nearest one of a text."""
+
+    def covers(self, weights: Mapping[str, float], texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
 class Sources(Struct, frozen=True, kw_only=True):
     """Everything that recall reads from."""
 
     store: Store
     embedder: EmbedsQueries
-    lexical: FindsByWords
+    lexical: WeighsWords
     vector: FindsByVector
     graph: FindsByLinks
     policy: RecallPolicy
@@ -266,6 +282,8 @@ class Sources(Struct, frozen=True, kw_only=True):
     """What reads the question beside what was found, where there is such a judge,"""
     answering_seconds: float = 0.0
     """and for how long it may look for what answers it."""
+    matcher: MatchesWords | None = None
+    """What compares word by word, where the embedder only adds words up."""
     date_order: DateOrder = "auto"
     forgotten: KnowsForgotten | None = None
     """What knows which of the words that were said must not be shown."""
@@ -334,7 +352,7 @@ def gather(
     with notes.timed(VECTOR):
         also = [one.key for one in answers[LEXICAL]]
         nearest = _nearest(tx, query, vector, sources, limit=limit, also=also)
-        answers[VECTOR] = above_floor(nearest.found, sources.embedder.similarity_floor)
+        answers[VECTOR] = as_similarities(nearest.found, sources.embedder)
     if nearest.from_disk:
         notes.level = Level.DISK_VECTORS
     if nearest.waiting:
@@ -350,23 +368,45 @@ def gather(
     return answers
 
 
-def gather_period(tx: Transaction, query: Query, asking: Asking, *, words: str) -> dict[str, list[ScoredKey]]:
+MAX_OF_PERIOD = 2000
+"""Up to so many memories of a time are all candidates; of more, those that words and meaning choose."""
+
+
+def gather_period(
+    tx: Transaction, query: Query, asking: Asking, *, words: str
+) -> tuple[dict[str, list[ScoredKey]], list[int]]:
     """
-    Return each index's answer from within the time that the question names.
+    Return each index's answer from within the time that the question names, and all that is of that time.
 
     "What happened yesterday?" has no word in common with what did; among what is of yesterday any order will
     do. What is missing was noted when the whole store was asked.
     """
-    period = asking.plan.period
+    period, sources = asking.plan.period, asking.sources
     if period is None or (period.start is None and period.end is None):
-        return {}
+        return {}, []
     since, until = _narrower(query.filters, period)
     if since is not None and until is not None and since >= until:
-        return {}
+        return {}, []
     within = replace(query, filters=replace(query.filters, since=since, until=until))
-    return gather(
-        tx, within, asking.vector, asking.sources, Notes(), words=words, candidates=asking.plan.candidates
+    answers = gather(
+        tx, within, asking.vector, sources, Notes(), words=words, candidates=asking.plan.candidates
     )
+    keys = tx.candidates.in_period(
+        since, until, scope=query.scope, filters=query.filters, limit=MAX_OF_PERIOD
+    )
+    if keys and asking.vector is not None:
+        nearest = sources.vector.search(
+            tx,
+            asking.vector,
+            scope=query.scope,
+            filters=query.filters,
+            limit=len(keys),
+            also=(),
+            among=np.array(keys, np.int64),
+            text=query.text,
+        )
+        answers[VECTOR] = as_similarities(nearest.found, sources.embedder)
+    return answers, keys or []
 
 
 def _narrower(filters: Filters, period: Period) -> tuple[datetime | None, datetime | None]:
@@ -415,9 +455,15 @@ def _nearest(
         size *= 4
 
 
-def above_floor(found: Sequence[ScoredKey], floor: float) -> list[ScoredKey]:
-    """Return cosines as similarities: 0 for what is unrelated in the embedder's eyes, 1 for the same."""
-    return [ScoredKey(one.key, min(1.0, max(0.0, (one.score - floor) / (1 - floor)))) for one in found]
+def as_similarities(found: Sequence[ScoredKey], embedder: EmbedsQueries) -> list[ScoredKey]:
+    """
+    Return cosines as similarities that mean the same whichever embedder gave them.
+
+    0 is what is unrelated in its eyes, 1 what says the same as the question: for some that is far below a
+    cosine of 1.
+    """
+    floor, ceiling = embedder.similarity_floor, embedder.similarity_ceiling
+    return [ScoredKey(one.key, min(1.0, max(0.0, (one.score - floor) / (ceiling - floor)))) for one in found]
 
 
 # Say truly what the text index found a memory by: its own words, or only a topic inferred from them.

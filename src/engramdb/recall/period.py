@@ -22,8 +22,8 @@ from engramdb.recall.anchors import DISTANCE, Anchor, Days, counted_days, find_a
 from engramdb.settings import DateOrder
 from engramdb.text.calendar import Direction, Precision
 from engramdb.text.lexicons import LANGUAGES, any_pattern
-from engramdb.text.moment_rules import PAST_VERB
-from engramdb.text.moment_words import WEEKDAYS
+from engramdb.text.moment_rules import COUNT, PAST_VERB, count_of, direction_of
+from engramdb.text.moment_words import MONTHS, WEEKDAYS
 from engramdb.text.moments import MomentRange, TimeRelation, find_moments
 from engramdb.text.normalize import lazy
 from engramdb.values.population import to_microseconds
@@ -43,6 +43,19 @@ _PLANNED_FOR = lazy(r"\bplan(?:s|ned)?\s+(?:[\w']+\s+){0,3}for\b", re.IGNORECASE
 _HABIT = lazy(r"\b(?:do\s+(?:i|we|you|they)|does|usually|always|normally|typically|often)\b", re.IGNORECASE)
 
 
+_HAPPENED = lazy(
+    r"\b(?:have|has|['’]ve)\s+(?:i|we|you|they|he|she|it|(?-i:[A-Z]\w+))\s+(?:\w+\s+){0,2}?\w+(?:ed|en|ne|t|d|me|un|ut)\b"
+    r"|\b(?:woke|ate|slept|drove|drank|swam|rode|sang|wore|chose|threw|fell|kept|brought|thought|couldn['’]?t)\b",
+    re.IGNORECASE,
+)
+"""Words of a question about what was, beside those that tell it in a statement."""
+
+
+def asks_of_the_past(question: str) -> bool:
+    """Return whether a question asks what happened, and not for a habit, a plan or what holds."""
+    return direction_of(question.casefold()) == "past" or bool(_HAPPENED.search(question))
+
+
 def direction_asked(question: str) -> Direction:
     """Return which way a bare "on Friday" points in a question: back, but for plans and habits."""
     if _PLANNED_FOR.search(question):
@@ -56,9 +69,39 @@ def direction_asked(question: str) -> Direction:
 
 def phrases(question: str, *, now: datetime, date_order: DateOrder = "auto") -> list[MomentRange]:
     """Return the time phrases of a question that say when, in their order."""
-    found = find_moments(question, now=now, direction=direction_asked(question), date_order=date_order)
+    read = _spelled_out(question)
+    found = find_moments(read, now=now, direction=direction_asked(question), date_order=date_order)
     found = [_counted_asked(question, moment) for moment in found if not _is_something_else(question, moment)]
     return _without_topics(question, found)
+
+
+# What names a time in a question and might be something else in a statement: the first quarter of a game.
+
+_QUARTER = lazy(r"\bthe\s+(?P<which>first|second|third|fourth|last)\s+quarter\b(?!\s+of\b)", re.IGNORECASE)
+_QUARTERS = {"first": "Q1", "second": "Q2", "third": "Q3", "fourth": "Q4"}
+_SUMMED_UP = lazy(
+    r"\b(?:sum(?:\s+up)?|recap|summari[sz]e|review)\s+(?P<month>"
+    rf"{'|'.join(name for name in MONTHS)})\b",
+    re.IGNORECASE,
+)
+_EXACTLY = lazy(rf"\bexactly\s+(?:{COUNT})\s+weeks?\s+ago\b", re.IGNORECASE)
+
+
+def _spelled_out(question: str) -> str:
+    """Return a question with such times as every text would have them, each letter at its place."""
+
+    def quarter(found: re.Match[str]) -> str:
+        named = _QUARTERS.get(found["which"].lower(), found.group())
+        return named.ljust(len(found.group()))
+
+    def day(found: re.Match[str]) -> str:
+        said = f"{7 * count_of(found['count'].lower())} days ago"
+        return said.rjust(len(found.group())) if len(said) <= len(found.group()) else found.group()
+
+    def month(found: re.Match[str]) -> str:
+        return f"in {found['month']}".rjust(len(found.group()))
+
+    return _EXACTLY.sub(day, _SUMMED_UP.sub(month, _QUARTER.sub(quarter, question)))
 
 
 _DISTANCE = lazy(rf"\b{DISTANCE}\Z")
@@ -202,6 +245,17 @@ def nearness(moments: ArrayLike, period: Period) -> NDArray[np.float64]:
     sigmas = outside / (period.softness_days * _MICROSECONDS_PER_DAY)
     scores: NDArray[np.float64] = np.where(np.isnan(at), 0.0, np.exp(-0.5 * sigmas**2))
     return scores
+
+
+def inside(moments: ArrayLike, period: Period) -> NDArray[np.bool_]:
+    """Return which moments, in microseconds since 1970, lie in a period: from its start to before its end."""
+    at = np.asarray(moments, dtype=np.float64)
+    is_inside = np.ones(at.shape, np.bool_)
+    if period.start is not None:
+        is_inside &= at >= to_microseconds(period.start)
+    if period.end is not None:
+        is_inside &= at < to_microseconds(period.end)
+    return is_inside
 
 
 def _readable(question: str) -> str:

@@ -22,6 +22,7 @@ from engramdb.recall.fuse import (
     MMR_POOL,
     Fused,
     RankingSignal,
+    behind_siblings,
     by_difference,
     by_model,
     by_rank,
@@ -46,7 +47,7 @@ from engramdb.recall.gather import (
     named_truly,
     united,
 )
-from engramdb.recall.period import Period, lies_in, resolve_anchor
+from engramdb.recall.period import Period, asks_of_the_past, lies_in, resolve_anchor
 from engramdb.recall.plan import RecallPlan, plan
 from engramdb.recall.revision import (
     DISPUTES,
@@ -60,10 +61,19 @@ from engramdb.recall.revision import (
     with_past,
 )
 from engramdb.recall.said import TURNS, falls_short, find_said
-from engramdb.recall.signals import SUBJECT, TIME, belief_score, signals, trust
+from engramdb.recall.signals import (
+    LATE,
+    SKETCHED,
+    SUBJECT,
+    TIME,
+    TRUST_RELEVANCE,
+    belief_score,
+    late_interaction,
+    signals,
+    trust,
+)
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.guarded import is_guarded
-from engramdb.text.moment_rules import direction_of
 from engramdb.text.terms import query_terms
 from engramdb.text.tokens import count_tokens
 from engramdb.values import Hit, Kind, Memory, Missing, Quality, Query, Reason, Recall, SaidTurn
@@ -72,14 +82,14 @@ from engramdb.values.reading import Lasting
 
 ANSWERS = "answers"
 """The signal of a judge that has read the question and the memory."""
-MAX_READ = 10
-"""How many of the best it reads: 80 ms of a pack's time;"""
+MAX_READ = 20
+"""How many of the best it reads: 120 ms of a pack's time;"""
 MAX_LOOKED_THROUGH = 30
 """among how many, where a time is asked for;"""
 MAX_REPLACED_READ = 3
 """and of how many that are gone, for what stands in their place."""
 ANSWER_BONUS = 0.5
-"""What a memory gains that surely answers: docs/lab/0051-answers.md."""
+"""What a memory gains that surely answers, in order and in relevance: docs/lab/0051-answers.md."""
 HALF_KNOWN_FIT, FIT_WIDTH = 0.22, 0.04
 """Without a judge: where the best fits so well, the answer is known as often as not, and how fast that turns.
 It tells what a store knows nothing of, and no near misses: docs/lab/0051-answers.md."""
@@ -130,6 +140,10 @@ class Ranked(Struct, frozen=True, kw_only=True):
     """What the text index was asked."""
     succession: Succession
     """Which candidates answer for what they replaced."""
+    fits: Mapping[int, float] = field(default_factory=dict)
+    """How well each fits, whatever puts them in order."""
+    turns: Mapping[int, int] = field(default_factory=dict)
+    """The messages that the best of them were read from."""
     chances: Mapping[int, float] = field(default_factory=dict)
     """How likely the best of them answer the question, where a judge has read them."""
 
@@ -155,7 +169,7 @@ def quality_of(asking: Asking, ranked: Ranked, hits: Sequence[Hit], *, milliseco
         answerable=answerable(asking, ranked, hits),
         candidates=len(ranked.order),
         average_relevancy=average([hit.trust.relevance for hit in hits]),
-        ndcg=ndcg([hit.trust.composite for hit in hits]),
+        ndcg=ndcg([hit.trust.relevance for hit in hits]),
         tokens=sum(_tokens(hit.memory) for hit in hits),
         milliseconds=milliseconds,
         stages=notes.stages,
@@ -242,7 +256,7 @@ def recall(
         ranked = _without_unhelpful(tx, asking, _rank(tx, asking))
         ranked = _reordered(tx, asking, read_by_judge(tx, asking, ranked))
         with notes.timed("fetch"):
-            best = answering(asking, fetch(tx, asking, ranked.order, wanted=wanted))
+            best = answering(asking, fetch(tx, asking, ranked.order, wanted=wanted), ranked.fits)
             disputed = contradicted(tx, asking, best)
         with notes.timed("weigh"):
             hits = _weighed(asking, ranked, best, disputed)
@@ -318,23 +332,45 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
         words=words,
         candidates=asking.plan.candidates * (PAST_CANDIDATES if asking.then.is_past else 1),
     )
+    of_period: list[int] = []
     if asking.policy.time_bonus and asking.plan.period is not None:
         with notes.timed(TIME):
-            inside = gather_period(tx, query, asking, words=words)
+            inside, of_period = gather_period(tx, query, asking, words=words)
             answers = {name: united(found, inside.get(name, ())) for name, found in answers.items()}
     with notes.timed("fuse"):
         fused = fuse(answers, weights)
     with notes.timed(REPLACED):
         succession = succeed(tx, fused, asking, unfound=crowd_score(fused))
         fused = succession.living
+    with notes.timed("sketch"):
+        sketches = tx.candidates.sketches([one.key for one in fused[:SKETCHED]])
+    with notes.timed(LATE):
+        late = late_interaction(tx, fused, query.text, asking.sources, sketches)
+        compared = with_signals(fused, [late], unfound=0.0)
     added = signals(
-        tx, fused, asking.current, asking.sources, plan=asking.plan, entities=entities, notes=notes
+        tx,
+        compared,
+        asking.current,
+        asking.sources,
+        plan=asking.plan,
+        entities=entities,
+        sketches=sketches,
+        of_period=of_period,
+        notes=notes,
     )
     added = [*added, succession.signal] if succession.signal.gained else added
     with notes.timed("add"):
-        order = with_signals(fused, added, unfound=crowd_score(fused))
+        order = with_signals(compared, added, unfound=crowd_score(compared))
+        fits = with_signals(fused, added, unfound=crowd_score(fused))
     return Ranked(
-        order=order, answers=answers, weights=weights, signals=added, words=words, succession=succession
+        order=order,
+        fits={one.key: one.score for one in fits},
+        answers=answers,
+        weights=weights,
+        signals=[*added, late] if late.gained else added,
+        words=words,
+        succession=succession,
+        turns={key: one.turn for key, one in sketches.items() if one.turn is not None},
     )
 
 
@@ -379,7 +415,8 @@ def read_by_judge(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
     gained = {key: ANSWER_BONUS * one for key, one in found.items() if key in ordered}
     signal = RankingSignal(name=ANSWERS, gained=gained)
     order = with_signals(ranked.order, [signal], unfound=0.0)
-    return replace(ranked, order=order, signals=[*ranked.signals, signal], chances=found)
+    fits = {key: fit + gained.get(key, 0.0) for key, fit in ranked.fits.items()}
+    return replace(ranked, order=order, fits=fits, signals=[*ranked.signals, signal], chances=found)
 
 
 def _texts_to_read(tx: Transaction, asking: Asking, ranked: Ranked) -> tuple[list[tuple[int, str]], set[int]]:
@@ -402,8 +439,7 @@ def _texts_to_read(tx: Transaction, asking: Asking, ranked: Ranked) -> tuple[lis
         for gone in replaced
         if gone in memories
     ]
-    own_time = {key: (memories[key].when, memories[key].stated_at) for key in keys}
-    ordered = {key for key in keys if period is None or lies_in(period, *own_time[key])}
+    ordered = {key for key in keys if may_be_lifted(memories[key], asking)}
     return [*own[:1], *older, *own[1:]], ordered
 
 
@@ -413,8 +449,15 @@ def asked_period(asking: Asking) -> Period | None:
 
     "What did we do on Friday?" wants that Friday; "who has the children on Friday?" is answered by a habit.
     """
-    is_of_the_past = direction_of(asking.query.text.casefold()) == "past"
-    return asking.plan.period if is_of_the_past else None
+    return asking.plan.period if asks_of_the_past(asking.query.text) else None
+
+
+def may_be_lifted(memory: Memory, asking: Asking) -> bool:
+    """Return whether reading may put a memory first: of a time asked for, what is of it or held then."""
+    of_then = asked_period(asking)
+    if of_then is not None:
+        return lies_in(of_then, memory.when, memory.stated_at)
+    return is_of_period(memory, asking.plan.period)
 
 
 def is_of_period(memory: Memory, period: Period | None) -> bool:
@@ -450,6 +493,7 @@ def _reordered(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
             floor = asking.sources.embedder.similarity_floor
             vectors = _vectors(tx, asking, order)
             order = by_difference(order, vectors, relevance=policy.mmr_lambda, floor=floor)
+        order = behind_siblings(order, ranked.turns)
     return replace(ranked, order=order)
 
 
@@ -486,7 +530,10 @@ def _weighed(
     """Return the hits with their trust, in the order of the policy's formula."""
     given, asked = ranked.reasons([one.key for one, _ in best]), frozenset(query_terms(ranked.words))
     reasons = {one.key: named_truly(given[one.key], memory, asked=asked) for one, memory in best}
-    hits = [_hit(asking, one, memory, reasons[one.key], disputed) for one, memory in best]
+    hits = [
+        _hit(asking, one.score, memory, reasons[one.key], disputed, fit=ranked.fits.get(one.key, 0.0))
+        for one, memory in best
+    ]
     return hits if asking.policy.formula == "relevance" else sorted(hits, key=lambda hit: -hit.score)
 
 
@@ -494,18 +541,29 @@ def _other_side(asking: Asking, memory: Memory, beside: Hit) -> Hit:
     """Return what disputes a hit as one that fits as well, whatever its own words are."""
     score = beside.trust.relevance
     why = Reason(index=DISPUTES, rank=1, score=score, contribution=score)
-    hit = _hit(asking, Fused(0, score), memory, (why,), {memory.id, beside.memory.id})
+    hit = _hit(asking, score, memory, (why,), {memory.id, beside.memory.id}, fit=score)
     return replace(hit, score=max(hit.score, beside.score))
 
 
-def _hit(asking: Asking, one: Fused, memory: Memory, reasons: tuple[Reason, ...], disputed: set[str]) -> Hit:
-    policy, relevance = asking.policy, min(1.0, max(0.0, one.score))
+def _hit(
+    asking: Asking,
+    order: float,
+    memory: Memory,
+    reasons: tuple[Reason, ...],
+    disputed: set[str],
+    *,
+    fit: float,
+) -> Hit:
+    """Return a hit: its score is what puts it in order, its relevance how well it fits."""
+    policy, standing, relevance = asking.policy, min(1.0, max(0.0, order)), min(1.0, max(0.0, fit))
     now = asking.then.as_of or asking.now
     believed = trust(
         memory, relevance=relevance, is_contradicted=memory.id in disputed, now=now, policy=policy
     )
-    score = believed.composite if policy.formula == "trust" else relevance
+    score = standing
+    if policy.formula == "trust":
+        score = believed.composite + TRUST_RELEVANCE * (standing - relevance)
     if policy.formula == "beliefs":
         is_subject = any(reason.index == SUBJECT for reason in reasons)
-        score = belief_score(memory, relevance=relevance, is_subject=is_subject, now=now)
+        score = belief_score(memory, relevance=standing, is_subject=is_subject, now=now)
     return Hit(memory=memory, score=score, trust=believed, reasons=reasons, is_past=memory.is_past(now))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+
+import numpy as np
 
 from engramdb.policy import RecallPolicy
 from engramdb.recall.entity import linked
 from engramdb.recall.fuse import Fused, RankingSignal
 from engramdb.recall.gather import Notes, Sources, surround
-from engramdb.recall.period import nearness
+from engramdb.recall.period import Period, inside, nearness
 from engramdb.recall.plan import RecallPlan, subjects
-from engramdb.store.contract import Transaction
+from engramdb.store.contract import Sketch, Transaction
+from engramdb.text.names import fold_name
+from engramdb.text.terms import telling_words
 from engramdb.values import Entity, Memory, Query, Source, Status, Trust
 
 GRAPH_SEEDS = 10
@@ -37,7 +41,7 @@ TRUST_UTILITY = 0.20
 # is 0 in the policy is not asked. What each is worth, and which were left out because they did not help:
 # docs/lab/0018-recall.md.
 
-SESSION, SUBJECT, TIME = "session", "subject", "time"
+SESSION, SUBJECT, TIME, LATE = "session", "subject", "time", "late"
 GRAPH, LINKED, ENTITY = "graph", "linked", "entity"
 SKETCHED = 80
 """Of how many of the best it is asked who said them and when: what lies lower cannot be lifted to the top."""
@@ -53,9 +57,11 @@ def signals(
     *,
     plan: RecallPlan,
     entities: Sequence[Entity],
+    sketches: Mapping[int, Sketch],
+    of_period: Sequence[int],
     notes: Notes,
 ) -> list[RankingSignal]:
-    """Return what each signal adds."""
+    """Return what each signal adds; `of_period` are memories of the time that the question names."""
     policy = sources.policy
     with notes.timed(SESSION):
         found = [RankingSignal(name=SESSION, gained=surround(tx, ranked, query, policy))]
@@ -70,24 +76,52 @@ def signals(
             about = linked(tx, entities, scope=query.scope, filters=query.filters, limit=policy.candidates)
             found.append(RankingSignal(name=ENTITY, gained=dict.fromkeys(about, policy.entity_bonus)))
     with notes.timed("sketch"):
-        keys = [one.key for one in ranked[:SKETCHED]] + [key for signal in found for key in signal.gained]
-        sketches = tx.candidates.sketches(list(dict.fromkeys(keys)))
+        timely = [*(one.key for one in ranked), *of_period] if plan.period else []  # that may lie low
+        keys = dict.fromkeys([*(key for signal in found for key in signal.gained), *timely])
+        known = {**sketches, **tx.candidates.sketches([key for key in keys if key not in sketches])}
     if policy.subject_bonus:
-        named = subjects(query.text, sketches)
+        named = subjects(query.text, known)
         found.append(RankingSignal(name=SUBJECT, gained=dict.fromkeys(named, policy.subject_bonus)))
-    period = plan.period
-    if policy.time_bonus and period is not None:
-        if len(sketches) < len(ranked):  # what is of that time may lie low
-            sketches = tx.candidates.sketches([one.key for one in ranked])
-        near = nearness([sketch.when for sketch in sketches.values()], period)
-        pairs = zip(sketches, near, strict=True)
-        gained = {
-            key: policy.time_bonus * float(one) + policy.period_bonus * (one == 1.0)
-            for key, one in pairs
-            if one > 0
-        }
-        found.append(RankingSignal(name=TIME, gained=gained))
+    if policy.time_bonus and plan.period is not None:
+        found.append(_timely(known, plan.period, policy))
     return [signal for signal in found if signal.gained]
+
+
+LATE_WEIGHT = 0.3
+"""What full coverage, word by word, is worth: docs/lab/0056-answers.md."""
+LATE_CANDIDATES = 50
+"""How many of the best are compared word by word;"""
+LATE_QUARTILE = 0.25
+"""what this share of them stays below adds nothing: any two texts have something in common."""
+
+
+def late_interaction(
+    tx: Transaction,
+    ranked: Sequence[Fused],
+    question: str,
+    sources: Sources,
+    sketches: Mapping[int, Sketch],
+) -> RankingSignal:
+    """Return what the best candidates gain by covering the question word by word."""
+    least = sources.policy.least_score
+    best = [one.key for one in ranked[:LATE_CANDIDATES] if one.key in sketches and one.score >= least]
+    if sources.matcher is None or not best:
+        return RankingSignal(name=LATE)
+    speakers = {fold_name(one.speaker) for one in sketches.values() if one.speaker}
+    words = [word for word in telling_words(question) if word not in speakers]  # who spoke, says the subject
+    covered = sources.matcher.covers(sources.lexical.rarity(tx, words), [sketches[key].words for key in best])
+    worth = LATE_WEIGHT * (covered - np.quantile(covered, LATE_QUARTILE))
+    return RankingSignal(name=LATE, gained=dict(zip(best, worth.tolist(), strict=True)))
+
+
+def _timely(sketches: Mapping[int, Sketch], period: Period, policy: RecallPolicy) -> RankingSignal:
+    """Return what memories gain by the time at which they were said, or the one that they are about."""
+    moments = np.array([(one.when, one.said) for one in sketches.values()], np.float64).reshape(-1, 2)
+    near = nearness(moments, period).max(axis=1)
+    within = inside(moments, period).any(axis=1)
+    worth = policy.time_bonus * near + policy.period_bonus * within
+    gained = {key: float(one) for key, one in zip(sketches, worth, strict=True) if one > 0}
+    return RankingSignal(name=TIME, gained=gained)
 
 
 def _linked(

@@ -67,6 +67,12 @@ def query_terms(text: str) -> list[str]:
     return [term for term in every if term.partition("'")[0] not in stops] or every
 
 
+def telling_words(text: str) -> list[str]:
+    """Return the words of a text as they are written, folded, each once and the small ones left out."""
+    words = (_fold(word) for word in _PLAIN_WORD.findall(text))
+    return [word for word in dict.fromkeys(words) if word not in STOP_WORDS]
+
+
 RETOLD_SHARE = 0.6
 
 

@@ -221,7 +221,23 @@ class Candidates(Protocol):
     def session_neighbors(
         self, keys: Sequence[int], *, reach: int, scope: Scope, filters: Filters
     ) -> list[tuple[int, int, int]]:
-        """Return (memory, neighbor, distance) for the active memories beside each in its own session."""
+        """
+        Return (memory, neighbor, distance) for the active memories beside each in its own session.
+
+        The distance is counted in messages; what was read from the same one is no neighbor.
+        """
+        ...
+
+    def in_period(
+        self,
+        start: datetime | None,
+        end: datetime | None,
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+    ) -> list[int] | None:
+        """Return what was said from `start` to before `end`, or is about then; None for more than `limit`."""
         ...
 
 

@@ -103,6 +103,13 @@ class Sketch(Struct, frozen=True):
     speaker: str | None
     subject: str | None
     when: int
+    """The moment that it is about,"""
+    said: int = 0
+    """and the one at which it was said."""
+    turn: int | None = None
+    """The first message that it was read from."""
+    words: str = ""
+    """What it says, the question that it answers and what it leans on."""
 
 
 class Appearance(Struct, frozen=True):

@@ -53,20 +53,31 @@ if TYPE_CHECKING:
 # What recall asks about candidates before it fetches any: neighbors in the session, speaker, filters.
 
 _AMONG = "m.key IN (SELECT value FROM json_each(?))"
-_SKETCHES = f"SELECT m.key, m.speaker, m.subject, m.when_at FROM memories m WHERE {_AMONG}"
-_SKETCH_PLACES = (
-    "SELECT m.key, m.session, m.scope, m.when_at, m.moments = '[]' FROM memories m "
-    f"WHERE {_AMONG} AND m.session IS NOT NULL"
+_SAID = "coalesce(m.said_at, m.created_at)"
+_FIRST_TURN = "(SELECT min(x.turn) FROM memory_turns x WHERE x.memory = m.key)"
+_SKETCHES = (
+    f"SELECT m.key, m.speaker, m.subject, m.when_at, {_SAID}, {_FIRST_TURN}, "
+    "m.content || ' ' || coalesce(m.answers, '') || ' ' || m.refers_to "
+    f"FROM memories m WHERE {_AMONG}"
 )
 _SAME_OCCASION = 12 * 3600 * 1_000_000
 """In microseconds: a session that is taken up again the next day is another occasion."""
-_SESSION_NEIGHBORS = (
-    "SELECT key FROM memories WHERE session = ? AND scope = ? AND status = 'active' "
+_MEMORIES_A_MESSAGE = 4
+"""So many memories a message are looked through for those of the next one."""
+_BESIDE = (
+    f"(SELECT json_group_array(json_array(m.key, {_FIRST_TURN})) FROM (SELECT key FROM memories n "
+    "WHERE n.session = s.session AND n.scope = s.scope AND n.status = 'active' "
     # What names a time is filed under that time, and says nothing of when it was said.
-    f"AND (NOT ? OR moments <> '[]' OR abs(when_at - ?) <= {_SAME_OCCASION}) AND key"
+    f"AND (s.moments <> '[]' OR n.moments <> '[]' OR abs(n.when_at - s.when_at) <= {_SAME_OCCASION}) "
+    "AND n.key {direction} LIMIT ?) m)"
 )
-_BEFORE = f"{_SESSION_NEIGHBORS} < ? ORDER BY key DESC LIMIT ?"
-_AFTER = f"{_SESSION_NEIGHBORS} > ? ORDER BY key LIMIT ?"
+_SESSION_NEIGHBORS = (
+    "SELECT s.key, (SELECT min(x.turn) FROM memory_turns x WHERE x.memory = s.key), "
+    f"{_BESIDE.format(direction='< s.key ORDER BY n.key DESC')}, "
+    f"{_BESIDE.format(direction='> s.key ORDER BY n.key')} "
+    "FROM memories s WHERE s.key IN (SELECT value FROM json_each(?)) AND s.session IS NOT NULL"
+)
+_IN_PERIOD = "SELECT m.key FROM memories m WHERE {moments} AND {condition} LIMIT ?"
 
 
 MAX_SUCCESSORS = 50
@@ -92,7 +103,7 @@ class CandidatesTable:
     def sketches(self, keys: Sequence[int]) -> dict[int, Sketch]:
         """Return what ranking needs to know of memories that were found."""
         rows: list[Any] = self._connection.execute(_SKETCHES, (to_json(list(keys)),)).fetchall()
-        return {key: Sketch(speaker, subject, when) for key, speaker, subject, when in rows}
+        return {key: Sketch(*sketch) for key, *sketch in rows}
 
     def filter_keys(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
         """Return which of these memories the scope may see and the filters let through."""
@@ -104,15 +115,55 @@ class CandidatesTable:
     def session_neighbors(
         self, keys: Sequence[int], *, reach: int, scope: Scope, filters: Filters
     ) -> list[tuple[int, int, int]]:
-        """Return (memory, neighbor, distance) for the active memories beside each in its own session."""
-        rows: list[Any] = self._connection.execute(_SKETCH_PLACES, (to_json(list(keys)),)).fetchall()
-        found: list[tuple[int, int, int]] = []
-        for key, session, place, when, is_dated_by_saying in rows:
-            for sql in (_BEFORE, _AFTER):
-                near = self._connection.execute(sql, (session, place, is_dated_by_saying, when, key, reach))
-                found += [(key, beside, distance) for distance, (beside,) in enumerate(near, start=1)]
-        passing = self.filter_keys([beside for _, beside, _ in found], scope=scope, filters=filters)
+        """
+        Return (memory, neighbor, distance) for the active memories beside each in its own session.
+
+        The distance is counted in messages; what was read from the same one is no neighbor.
+        """
+        most = reach * _MEMORIES_A_MESSAGE
+        rows: list[Any] = self._connection.execute(
+            _SESSION_NEIGHBORS, (most, most, to_json(list(keys)))
+        ).fetchall()
+        found = [
+            (key, neighbor, distance)
+            for key, turn, before, after in rows
+            for side in (before, after)
+            for neighbor, distance in _by_message(turn, from_json(side))
+            if distance <= reach
+        ]
+        passing = self.filter_keys([one[1] for one in found], scope=scope, filters=filters)
         return [one for one in found if one[1] in passing]
+
+    def in_period(
+        self,
+        start: datetime | None,
+        end: datetime | None,
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+    ) -> list[int] | None:
+        """Return what was said from `start` to before `end`, or is about then; None for more than `limit`."""
+        bounds = [(sign, to_microseconds(at)) for sign, at in ((">=", start), ("<", end)) if at is not None]
+        condition, parameters = where(scope, filters)
+        found: set[int] = set()
+        for column in ("m.when_at", _SAID):
+            moments = " AND ".join([f"{column} {sign} ?" for sign, _ in bounds] or ["TRUE"])
+            sql = _IN_PERIOD.format(moments=moments, condition=condition)
+            rows = self._connection.execute(sql, (*(at for _, at in bounds), *parameters, limit + 1))
+            found.update(key for (key,) in rows)
+        return sorted(found) if len(found) <= limit else None
+
+
+def _by_message(turn: int | None, beside: Sequence[tuple[int, int | None]]) -> list[tuple[int, int]]:
+    """Return memories on one side, nearest first, with how many messages each is away."""
+    found, distance, last = [], 0, turn
+    for key, its in beside:
+        distance += its is None or its != last
+        last = its
+        if distance:
+            found.append((key, distance))
+    return found
 
 
 # The tables `history` and `audit`: what happened to each memory, and who did what.

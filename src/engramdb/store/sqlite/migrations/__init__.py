@@ -32,6 +32,7 @@ from engramdb.store.sqlite.migrations import m019_said_at
 from engramdb.store.sqlite.migrations import m020_acts
 from engramdb.store.sqlite.migrations import m021_forgotten
 from engramdb.store.sqlite.migrations import m022_wordings
+from engramdb.store.sqlite.migrations import m023_moments
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -64,6 +65,7 @@ MIGRATIONS = (
     m020_acts,
     m021_forgotten,
     m022_wordings,
+    m023_moments,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
