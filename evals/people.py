@@ -9,7 +9,7 @@ one person among several alike, answers that are tied to the question only throu
 about somebody, and what somebody said. Told is how often an answer is first and among the first five; of two
 hops, the message with the final answer; of everything, the share of all that is about them among the first
 ten. Beside it, every message with its speaker found by the embedder alone. `--without` switches a field of
-the policy off. The write-up is docs/lab/0056-answers.md.
+the policy off; without `--home` no model pack reads along. The write-up is docs/lab/0056-answers.md.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ def ask(rows: Sequence[dict[str, Any]], settings: Settings) -> list[Found]:
                 speaker = None if turn["by"] == "user" else turn["by"]
                 place_of[engram.observe(turn["text"], speaker=speaker, session=row["id"]).id] = place
             engram.flush()
+            engram.enrich()
             for question in row["questions"]:
                 hits = engram.recall(question["q"], limit=LIMIT).hits
                 places = [place_of[turn] for hit in hits for turn in hit.memory.provenance.turns[:1]]
@@ -113,18 +114,25 @@ def main() -> None:
     """Print a row for each preset, and for the embedder alone."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--embedder", default="static")
-    parser.add_argument("--home", type=Path, default=Settings.load().home)
+    parser.add_argument(
+        "--home", type=Path, help="folder with the model pack, which reads along if it is there"
+    )
     parser.add_argument("--half", choices=("open", "sealed"), default="open")
     parser.add_argument("--preset", nargs="*", choices=NAMES, default=["balanced"])
     parser.add_argument("--without", nargs="*", default=[], help="fields of the policy to switch off")
     parser.add_argument("--show", action="store_true", help="the questions that were missed")
     arguments = parser.parse_args()
     rows = chats(arguments.half)
-    plain = Settings(home=arguments.home, embedder=arguments.embedder)
+    with tempfile.TemporaryDirectory() as empty:
+        _measure(arguments, rows, arguments.home or Path(empty))
+
+
+def _measure(arguments: argparse.Namespace, rows: Sequence[dict[str, Any]], home: Path) -> None:
+    plain = Settings(home=home, embedder=arguments.embedder)
     table, asked = [line("messages by meaning alone", by_meaning(rows, plain))], {}
     for preset in arguments.preset:
         chosen = Settings(
-            home=arguments.home,
+            home=home,
             embedder=arguments.embedder,
             policy=preset,
             overrides={"recall": dict.fromkeys(arguments.without, 0.0)},

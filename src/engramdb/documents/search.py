@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.index.vector import Nearest
-from engramdb.lifecycle.neighbors import FindsByWords
-from engramdb.recall.gather import FindsByLinks, FindsByVector, Sources
+from engramdb.recall.gather import FindsByLinks, FindsByVector, Sources, WeighsWords
 from engramdb.recall.pipeline import recall
 from engramdb.store.contract import Pointer, ScoredKey, Transaction
 from engramdb.values import Filters, Hit, Query, Recall, Scope, Status
@@ -31,8 +30,12 @@ MAX_WORD_MATCHES = 8192
 class _WordsAmong(Struct, frozen=True):
     """The text index, answering with some memories only."""
 
-    inner: FindsByWords
+    inner: WeighsWords
     keys: frozenset[int]
+
+    def rarity(self, tx: Transaction, words: Sequence[str]) -> dict[str, float]:
+        """Return how much each word tells, among all memories."""
+        return self.inner.rarity(tx, words)
 
     def search(
         self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int

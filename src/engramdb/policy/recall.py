@@ -17,7 +17,7 @@ FORMULAS = ("relevance", "trust", "beliefs")
 
 _SHARES = (
     *("vector_weight", "subject_bonus", "time_bonus", "period_bonus", "graph_bonus", "entity_bonus"),
-    *("least_score", "mmr_lambda", "linked_share"),
+    *("relation_bonus", "hop_bonus", "least_score", "mmr_lambda", "linked_share"),
 )
 
 
@@ -40,6 +40,10 @@ class RecallPolicy(Struct, frozen=True, kw_only=True):
     """What a memory gains from full activation through links; 0 leaves the graph out."""
     graph_through_entities: bool = True
     """Whether activation also passes from a memory to others that mention the same entity."""
+    relation_bonus: float = 0.4
+    """What a memory gains that tells the relation which the question asks for, of the one it asks about."""
+    hop_bonus: float = 0.3
+    """What a memory gains that tells of somebody whom the best memories name and the question does not."""
     entity_bonus: float = 0.0
     """What a memory gains that mentions an entity of the question; 0 leaves entities out."""
     expand_aliases: int = 3

@@ -54,7 +54,9 @@ class JudgesQuestions(Protocol):
 
 
 SESSION_CROWD = 50
-"""Only what scores above this rank lends to its neighbors in the session: docs/lab/0018-recall.md."""
+"""Only what scores above this rank lends to its neighbors in the session (docs/lab/0018-recall.md),"""
+CROWD_SHARE = 2
+"""and of few candidates only the better half."""
 MIN_HITS = 3
 """So many hits are given even below the least score, where nothing better is there."""
 NOTHING_BELOW = 0.02
@@ -173,8 +175,8 @@ def contradicted(tx: Transaction, asking: Asking, best: Sequence[tuple[Fused, Me
 
 
 def crowd_score(ranked: Sequence[Fused]) -> float:
-    """Return the score of the rank from which on candidates are a crowd; of the last, if there are fewer."""
-    return ranked[min(SESSION_CROWD, len(ranked) - 1)].score if ranked else 0.0
+    """Return the score of the rank from which on candidates are a crowd."""
+    return ranked[min(SESSION_CROWD, len(ranked) // CROWD_SHARE)].score if ranked else 0.0
 
 
 def surround(

@@ -62,6 +62,7 @@ from engramdb.recall.revision import (
 )
 from engramdb.recall.said import TURNS, falls_short, find_said
 from engramdb.recall.signals import (
+    HOP,
     LATE,
     SKETCHED,
     SUBJECT,
@@ -69,6 +70,7 @@ from engramdb.recall.signals import (
     TRUST_RELEVANCE,
     belief_score,
     late_interaction,
+    second_hop,
     signals,
     trust,
 )
@@ -142,6 +144,8 @@ class Ranked(Struct, frozen=True, kw_only=True):
     """Which candidates answer for what they replaced."""
     fits: Mapping[int, float] = field(default_factory=dict)
     """How well each fits, whatever puts them in order."""
+    led_by: Mapping[int, int] = field(default_factory=dict)
+    """By the key of what was found at the second hop, that of what led to it."""
     turns: Mapping[int, int] = field(default_factory=dict)
     """The messages that the best of them were read from."""
     chances: Mapping[int, float] = field(default_factory=dict)
@@ -358,9 +362,14 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
         of_period=of_period,
         notes=notes,
     )
-    added = [*added, succession.signal] if succession.signal.gained else added
+    added += [succession.signal] if succession.signal.gained else []
     with notes.timed("add"):
         order = with_signals(compared, added, unfound=crowd_score(compared))
+    with notes.timed(HOP):
+        hop = second_hop(order, query.text, sketches, bonus=asking.policy.hop_bonus)
+        order = with_signals(order, [hop.signal], unfound=0.0)
+    with notes.timed("add"):
+        added += [hop.signal] if hop.signal.gained else []
         fits = with_signals(fused, added, unfound=crowd_score(fused))
     return Ranked(
         order=order,
@@ -370,6 +379,7 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
         signals=[*added, late] if late.gained else added,
         words=words,
         succession=succession,
+        led_by=hop.led_by,
         turns={key: one.turn for key, one in sketches.items() if one.turn is not None},
     )
 
@@ -530,8 +540,12 @@ def _weighed(
     """Return the hits with their trust, in the order of the policy's formula."""
     given, asked = ranked.reasons([one.key for one, _ in best]), frozenset(query_terms(ranked.words))
     reasons = {one.key: named_truly(given[one.key], memory, asked=asked) for one, memory in best}
+    ids = {one.key: memory.id for one, memory in best}
     hits = [
-        _hit(asking, one.score, memory, reasons[one.key], disputed, fit=ranked.fits.get(one.key, 0.0))
+        replace(
+            _hit(asking, one.score, memory, reasons[one.key], disputed, fit=ranked.fits.get(one.key, 0.0)),
+            through=ids.get(ranked.led_by.get(one.key, 0)),
+        )
         for one, memory in best
     ]
     return hits if asking.policy.formula == "relevance" else sorted(hits, key=lambda hit: -hit.score)

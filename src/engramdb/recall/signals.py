@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import numpy as np
+from msgspec import Struct
 
 from engramdb.policy import RecallPolicy
 from engramdb.recall.entity import linked
 from engramdb.recall.fuse import Fused, RankingSignal
-from engramdb.recall.gather import Notes, Sources, surround
+from engramdb.recall.gather import Notes, Sources, crowd_score, surround
 from engramdb.recall.period import Period, inside, nearness
 from engramdb.recall.plan import RecallPlan, subjects
+from engramdb.recall.relations import MAX_RELATED, RELATION, AskedRelation, asked_relation, tells_of
 from engramdb.store.contract import Sketch, Transaction
+from engramdb.text.mentions import mentions
 from engramdb.text.names import fold_name
 from engramdb.text.terms import telling_words
 from engramdb.values import Entity, Memory, Query, Source, Status, Trust
@@ -42,7 +45,7 @@ TRUST_UTILITY = 0.20
 # docs/lab/0018-recall.md.
 
 SESSION, SUBJECT, TIME, LATE = "session", "subject", "time", "late"
-GRAPH, LINKED, ENTITY = "graph", "linked", "entity"
+GRAPH, LINKED, ENTITY, HOP = "graph", "linked", "entity", "hop"
 SKETCHED = 80
 """Of how many of the best it is asked who said them and when: what lies lower cannot be lifted to the top."""
 LINKED_FROM = 3
@@ -75,6 +78,9 @@ def signals(
         with notes.timed(ENTITY):
             about = linked(tx, entities, scope=query.scope, filters=query.filters, limit=policy.candidates)
             found.append(RankingSignal(name=ENTITY, gained=dict.fromkeys(about, policy.entity_bonus)))
+    if policy.relation_bonus and (asked := asked_relation(query.text)):
+        with notes.timed(RELATION):
+            found.append(_related(tx, asked, query, policy))
     with notes.timed("sketch"):
         timely = [*(one.key for one in ranked), *of_period] if plan.period else []  # that may lie low
         keys = dict.fromkeys([*(key for signal in found for key in signal.gained), *timely])
@@ -87,8 +93,60 @@ def signals(
     return [signal for signal in found if signal.gained]
 
 
+HOP_SEEDS = 3
+"""The best memories whose names are followed: the answer may be told of somebody whom only they name."""
+HOP_BELOW = 0.95
+"""What a memory leads to stays behind it."""
+HOP_COMMON = 0.2
+"""A name that more of the candidates have leads nowhere in particular."""
+
+
+def second_hop(
+    ranked: Sequence[Fused], question: str, sketches: Mapping[int, Sketch], *, bonus: float
+) -> Hop:
+    """
+    Return what candidates gain that tell of somebody whom the best memories name and the question does not.
+
+    "What does Priya's manager drink?" finds that Odile is her manager; what Odile drinks is told of Odile,
+    or by her. Only what has something to do with the question already is reached.
+    """
+    crowd, asked = crowd_score(ranked), f" {fold_name(question)} "
+    texts = {key: f" {fold_name(' '.join((one.speaker or '', one.words)))} " for key, one in sketches.items()}
+    own = {one.key: one.score for one in ranked}
+    gained: dict[int, float] = {}
+    led_by: dict[int, int] = {}
+    for seed in [one for one in ranked[:HOP_SEEDS] if one.key in sketches]:
+        for name in _names_in(sketches[seed.key], texts[seed.key], sketches):
+            if f" {name} " in asked:
+                continue
+            told = [key for key, text in texts.items() if f" {name} " in text and key != seed.key]
+            if len(told) > HOP_COMMON * len(texts):
+                continue
+            for key in told:
+                more = min(bonus * (seed.score - crowd), HOP_BELOW * seed.score - own.get(key, crowd))
+                if more > gained.get(key, 0.0):
+                    gained[key], led_by[key] = more, seed.key
+    return Hop(RankingSignal(name=HOP, gained=gained), led_by)
+
+
+class Hop(Struct, frozen=True):
+    """What the second hop adds, and which memory led to each that gained."""
+
+    signal: RankingSignal
+    led_by: dict[int, int]
+
+
+def _names_in(seed: Sketch, text: str, sketches: Mapping[int, Sketch]) -> list[str]:
+    """Return the names in a memory, folded: those that look like one, and those of people who spoke."""
+    speakers = {fold_name(one.speaker) for one in sketches.values() if one.speaker}
+    spoken = [name for name in speakers if name and f" {name} " in text]
+    return list(dict.fromkeys([*spoken, *(fold_name(one.text) for one in mentions(seed.words))]))
+
+
 LATE_WEIGHT = 0.3
 """What full coverage, word by word, is worth: docs/lab/0056-answers.md."""
+LATE_LEAST = 0.1
+"""Where not even the best fits so well, any two texts are equally far from the question."""
 LATE_CANDIDATES = 50
 """How many of the best are compared word by word;"""
 LATE_QUARTILE = 0.25
@@ -103,15 +161,23 @@ def late_interaction(
     sketches: Mapping[int, Sketch],
 ) -> RankingSignal:
     """Return what the best candidates gain by covering the question word by word."""
-    least = sources.policy.least_score
-    best = [one.key for one in ranked[:LATE_CANDIDATES] if one.key in sketches and one.score >= least]
-    if sources.matcher is None or not best:
+    best = [one.key for one in ranked[:LATE_CANDIDATES] if one.key in sketches]
+    if sources.matcher is None or not best or ranked[0].score < LATE_LEAST:
         return RankingSignal(name=LATE)
     speakers = {fold_name(one.speaker) for one in sketches.values() if one.speaker}
     words = [word for word in telling_words(question) if word not in speakers]  # who spoke, says the subject
     covered = sources.matcher.covers(sources.lexical.rarity(tx, words), [sketches[key].words for key in best])
     worth = LATE_WEIGHT * (covered - np.quantile(covered, LATE_QUARTILE))
     return RankingSignal(name=LATE, gained=dict(zip(best, worth.tolist(), strict=True)))
+
+
+def _related(tx: Transaction, asked: AskedRelation, query: Query, policy: RecallPolicy) -> RankingSignal:
+    """Return what memories gain that tell the relation that was asked for, of the one it was asked of."""
+    told = tx.candidates.with_predicates(
+        asked.predicates, scope=query.scope, filters=query.filters, limit=MAX_RELATED
+    )
+    gained = {one.key: policy.relation_bonus for one in told if tells_of(asked, one)}
+    return RankingSignal(name=RELATION, gained=gained)
 
 
 def _timely(sketches: Mapping[int, Sketch], period: Period, policy: RecallPolicy) -> RankingSignal:

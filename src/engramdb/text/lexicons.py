@@ -134,6 +134,8 @@ class QuestionWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """unless one of these follows: "how many" wants a number."""
     ahead: str = ""
     """Patterns that point to the future."""
+    relations: Mapping[str, list[str]] = {}
+    """By the predicates that answer them, the forms of a question for a relation of WHO."""
 
 
 class NameCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -13,6 +13,7 @@ from engramdb.store.contract.memories import (
     Objection,
     QuantizedVectors,
     RecallCount,
+    Related,
     ScoredKey,
     SharedEntities,
     Sketch,
@@ -226,6 +227,12 @@ class Candidates(Protocol):
 
         The distance is counted in messages; what was read from the same one is no neighbor.
         """
+        ...
+
+    def with_predicates(
+        self, predicates: Sequence[str], *, scope: Scope, filters: Filters, limit: int
+    ) -> list[Related]:
+        """Return the newest memories that tell one of these relations."""
         ...
 
     def in_period(

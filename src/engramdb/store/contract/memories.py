@@ -112,6 +112,14 @@ class Sketch(Struct, frozen=True):
     """What it says, the question that it answers and what it leans on."""
 
 
+class Related(Struct, frozen=True):
+    """A memory that tells a relation: of whom, and who said so."""
+
+    key: int
+    subject: str | None
+    speaker: str | None
+
+
 class Appearance(Struct, frozen=True):
     """A memory that mentions an entity, the layer that it is in and the moment that it is about."""
 

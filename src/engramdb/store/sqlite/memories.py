@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from engramdb.errors import MemoryNotFound
-from engramdb.store.contract import Sketch
+from engramdb.store.contract import Related, Sketch
 from engramdb.store.sqlite.acts import EVENTS, ActsTable, history_events
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
 from engramdb.store.sqlite.edges import TraitsTable
@@ -77,6 +77,11 @@ _SESSION_NEIGHBORS = (
     f"{_BESIDE.format(direction='> s.key ORDER BY n.key')} "
     "FROM memories s WHERE s.key IN (SELECT value FROM json_each(?)) AND s.session IS NOT NULL"
 )
+_RELATED = (
+    "SELECT m.key, m.subject, m.speaker FROM memories m "
+    "WHERE m.predicate IN (SELECT value FROM json_each(?)) AND m.status = 'active' "
+    "AND m.predicate IS NOT NULL AND {condition} ORDER BY m.key DESC LIMIT ?"
+)
 _IN_PERIOD = "SELECT m.key FROM memories m WHERE {moments} AND {condition} LIMIT ?"
 
 
@@ -133,6 +138,16 @@ class CandidatesTable:
         ]
         passing = self.filter_keys([one[1] for one in found], scope=scope, filters=filters)
         return [one for one in found if one[1] in passing]
+
+    def with_predicates(
+        self, predicates: Sequence[str], *, scope: Scope, filters: Filters, limit: int
+    ) -> list[Related]:
+        """Return the newest memories that tell one of these relations."""
+        condition, parameters = where(scope, filters)
+        rows: list[Any] = self._connection.execute(
+            _RELATED.format(condition=condition), (to_json(list(predicates)), *parameters, limit)
+        ).fetchall()
+        return [Related(*row) for row in rows]
 
     def in_period(
         self,
