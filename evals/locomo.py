@@ -35,7 +35,7 @@ from evals.ranking import share_found, share_of_distinct
 from evals.report import keep, show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -200,11 +200,16 @@ def _observed(engram: Engram, conversation: Conversation) -> dict[str, set[str]]
         )
         names[turn.id] = turn_id
     engram.flush()
-    stored = engram.list(limit=200)
-    found = {one.id: {names[turn] for turn in one.provenance.turns} for one in stored}
-    while len(stored) == 200:
-        stored = engram.list(limit=200, before=stored[-1].id)
+    return turns_by_memory(engram, names)
+
+
+def turns_by_memory(engram: Engram, names: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return for every memory the turns that it was read from, by the names that they have in the data."""
+    found: dict[str, set[str]] = {}
+    stored = engram.list(limit=PAGE)
+    while stored:
         found |= {one.id: {names[turn] for turn in one.provenance.turns} for one in stored}
+        stored = engram.list(limit=PAGE, before=stored[-1].id) if len(stored) == PAGE else []
     return found
 
 
@@ -254,6 +259,8 @@ def _is_of(category: int, score: Score, *, held_out: bool = False) -> bool:
     return score.category == category and not (held_out and score.is_tuned_on)
 
 
+PAGE = 200
+"""How many memories `list` gives at once."""
 MODELS = "models"
 """The folder of installed packs in a home."""
 
