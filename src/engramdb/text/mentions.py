@@ -20,7 +20,7 @@ from engramdb.text.name_runs import (
 )
 from engramdb.text.names import fold, fold_name, name_lists
 from engramdb.text.normalize import lazy
-from engramdb.text.technologies import find_technologies
+from engramdb.text.technologies import find_technologies, technology_class
 from engramdb.values import EntityType, Mention
 
 # Find people and places in Chinese, Japanese and Korean, where no capital and often no space marks a name.
@@ -88,7 +88,8 @@ _EXTENSION = lazy(
     r"png|jpe?g|svg|gif|zip|tar|gz|db|sqlite|tf|proto|vue|svelte|dart|lua|ex|exs|hs|ml|clj|r|jl)\Z",
     re.IGNORECASE,
 )
-_LIBRARY = lazy(r"(?:node|next|vue|d3|three|express|nuxt|chart|socket)\.(?:js|io)\Z", re.IGNORECASE)
+_LIBRARY = lazy(r"(?:d3|three|chart|socket)\.(?:js|io)\Z", re.IGNORECASE)
+"""Libraries that are called like files and are in no list of technologies."""
 _PATH = lazy(r"(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)+/?\Z")
 _HANDLE = lazy(r"@[A-Za-z][\w.-]{0,38}\Z")
 
@@ -150,7 +151,8 @@ def _file_or_handle(chunk: str, start: int) -> Placed | None:
     end = start + len(chunk)
     if _HANDLE.match(chunk):
         return start, end, Mention(text=chunk, type=EntityType.PERSON)
-    is_library = _LIBRARY.match(chunk) is not None or (chunk[0].isupper() and chunk.endswith(".js"))
+    is_known = _LIBRARY.match(chunk) is not None or technology_class(chunk) is not None
+    is_library = is_known or (chunk[0].isupper() and chunk.endswith(".js"))
     is_named_file = _EXTENSION.search(chunk) is not None and not is_library and "@" not in chunk
     if is_named_file or _PATH.match(chunk):
         return start, end, Mention(text=chunk, type=EntityType.FILE)
