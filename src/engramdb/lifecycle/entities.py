@@ -96,8 +96,9 @@ def recognise(
             taken.add(fold(name.strip()))
     for mention in sure:
         yield mention, resolve(mention, candidates(mention), similarity=similarity)
+    parts = {word for name in taken for word in name.split()}
     for name in possible_names(text):
-        if fold(name) in taken:
+        if fold(name) in taken or fold(name) in parts:
             continue
         is_given = fold(name) in name_lists().given
         mention = Mention(text=name, type=EntityType.PERSON if is_given else EntityType.UNKNOWN)

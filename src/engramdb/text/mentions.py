@@ -19,6 +19,7 @@ from engramdb.text.name_runs import (
     words_of,
 )
 from engramdb.text.names import fold, fold_name, name_lists
+from engramdb.text.names_small import small_names
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies, technology_class
 from engramdb.values import EntityType, Mention
@@ -225,6 +226,7 @@ def mentions(text: str, *, speaker: str | None = None) -> tuple[Mention, ...]:
     found = _Spans([*apart, *relations(bare, speaker)])
     found.add_free(lower_case_names(bare))
     found.add_free(_capitalised(bare, words, found))
+    found.add_free(small_names(bare, words))
     every = [*found.placed, *unspaced_mentions(bare)]
     in_order = [mention for _, _, mention in sorted(every, key=lambda placed: placed[:2])]
     return _distinct(in_order)[:MAX_MENTIONS]

@@ -11,7 +11,7 @@ from functools import cache
 from msgspec import Struct
 
 from engramdb.erasable_cache import cached
-from engramdb.text.lexicons import registry
+from engramdb.text.lexicons import plain_text, registry, word_set
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies
 from engramdb.values import EntityType
@@ -30,7 +30,7 @@ _HONORIFIC = lazy(r"(?<=.)(?:さん|様|くん|君|ちゃん|先生|\s?씨)\Z")
 
 
 class NameLists(Struct, frozen=True, kw_only=True):
-    """The words of data/names.toml, folded."""
+    """The words of data/names.toml, data/given_names.txt and data/cities.txt, folded."""
 
     given: frozenset[str]
     given_words: frozenset[str]
@@ -54,6 +54,7 @@ class NameLists(Struct, frozen=True, kw_only=True):
     articles: frozenset[str]
     not_names: frozenset[str]
     starters: frozenset[str]
+    not_small_names: frozenset[str]
 
 
 @cache
@@ -61,9 +62,11 @@ def name_lists() -> NameLists:
     """Return the lists, read at the first call."""
     found = registry("names")
     words = {name: frozenset(fold(text).split()) for name, text in found.items()}
-    words["given"] |= words.pop("given_cyrillic")
+    words["given"] |= words.pop("given_cyrillic") | word_set(plain_text("given_names"))
     for name in ("places", "organisations", "organisation_words"):
         words[name] = frozenset(fold(one.strip()) for one in found[name].replace("\n", " ").split(","))
+    cities = plain_text("cities").replace("\n", " ").split(",")
+    words["places"] |= frozenset(one.strip() for one in cities) - words["given"]
     chinese = found["family_chinese"]
     return NameLists(**{**words, "family_chinese": chinese})
 

@@ -68,9 +68,15 @@ def named_topics(text: str) -> list[str]:
     return _without_doubt(ranked, enough)[:MAX_NAMED]
 
 
+@cache
 def topic_names() -> frozenset[str]:
     """Return the names of the fixed list."""
     return frozenset(registry("topics")["topics"])
+
+
+def is_topic_word(word: str) -> bool:
+    """Return whether a word stands on the list of some topic, so that it is no name by itself."""
+    return any(form in _lists().sure or form in _lists().maybe for form in _forms(word))
 
 
 def _without_doubt(ranked: list[str], votes: dict[str, _Votes]) -> list[str]:
