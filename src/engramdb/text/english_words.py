@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from engramdb.erasable_cache import cached
 from engramdb.text.lexicons import plain_text, word_set
 
 _ENDINGS = (
@@ -18,6 +19,7 @@ _ENDINGS = (
 _DOUBLED = re.compile(r"(.*[a-z])([a-z])\2(?:ed|ing|er|est)\Z")
 
 
+@cached(20_000)
 def is_english_word(word: str) -> bool:
     """Return whether a folded word, or what it is formed from, is a common English one."""
     words = _words()

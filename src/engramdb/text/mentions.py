@@ -19,7 +19,7 @@ from engramdb.text.name_runs import (
     words_of,
 )
 from engramdb.text.names import fold, fold_name, name_lists
-from engramdb.text.names_small import small_names
+from engramdb.text.names_small import renamed_things, small_names, words_used_as_names
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies, technology_class
 from engramdb.values import EntityType, Mention
@@ -225,6 +225,7 @@ def mentions(text: str, *, speaker: str | None = None) -> tuple[Mention, ...]:
     apart, bare, words = _read(text[:MAX_CHARACTERS])
     found = _Spans([*apart, *relations(bare, speaker)])
     found.add_free(lower_case_names(bare))
+    found.add_free(renamed_things(bare))
     found.add_free(_capitalised(bare, words, found))
     found.add_free(small_names(bare, words))
     every = [*found.placed, *unspaced_mentions(bare)]
@@ -243,6 +244,12 @@ def possible_names(text: str) -> tuple[str, ...]:
     given = name_lists().given
     small = [bare[word.start : word.end] for word in words if not word.is_capital and word.folded in given]
     return tuple(dict.fromkeys([*first, *small]))[:MAX_MENTIONS]
+
+
+def words_in_place_of_names(text: str) -> tuple[str, ...]:
+    """Return small words, common ones too, that stand where only someone's name can: "shiv wants it"."""
+    _, bare, words = _read(text[:MAX_CHARACTERS])
+    return tuple(dict.fromkeys(words_used_as_names(bare, words)))[:MAX_MENTIONS]
 
 
 @cached(64)  # a statement is asked what it names, and what it may name

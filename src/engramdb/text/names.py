@@ -11,6 +11,7 @@ from functools import cache
 from msgspec import Struct
 
 from engramdb.erasable_cache import cached
+from engramdb.text.english_words import is_english_word
 from engramdb.text.lexicons import plain_text, registry, word_set
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies
@@ -243,7 +244,8 @@ _SAID = (
 _TELLING = tuple(
     lazy(pattern)
     for pattern in (
-        rf"\b{_FULL_NAME},? \(?(?:(?:is|was|has been) )?{_SAID} {_OTHER}",
+        rf"\b{_FULL_NAME},? \(?(?:who )?(?:(?:is|was|has been) )?{_SAID} {_OTHER}",
+        rf"\b{_FULL_NAME}, or {_OTHER},? as (?=[^.!?]{{2,40}}\b(?:knows?|calls?)\b)",
         rf"\b{_FULL_NAME},? (?:or )?{_OTHER},? "
         r"(?:for short|to (?:his|her|their|my|our) friends)(?=[.,;:)]|\Z)",
         rf"\b{_FULL_NAME}['’]s (?:nickname|code ?name|short name) is {_OTHER}",
@@ -251,6 +253,36 @@ _TELLING = tuple(
         rf"(?i:\b(?:everyone|everybody|people|friends|we|they))(?: [a-z]+){{0,4}} calls? "
         rf"(?P<name>{_WORD}(?: {_WORD})?) [\"“]?(?P<other>{_WORD})[\"”]?(?=[.!,;]|\Z)",
     )
+)
+_SMALL_WORD = r"[^\W\d_][\w.-]{0,30}\w"
+_SMALL_TELLING = tuple(
+    lazy(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?P<name>(?:{_SMALL_WORD} ){{0,2}}{_SMALL_WORD}),? \(?(?:who )?(?:is |was )?{_SAID} "
+        rf"(?P<other>{_SMALL_WORD})",
+        rf"\b(?P<name>{_SMALL_WORD}),? or (?P<other>{_SMALL_WORD})(?:,? for short)(?=[.,;:)]|\Z)",
+    )
+)
+"""The same in small letters; neither name may be a common word."""
+
+_TELLS_SMALL = lazy(
+    r"goes by|known as|aka\b|a\.k\.a\.|nicknamed|alias|code-?named|renamed|for short|used to (?:call|be)"
+    r"|call(?:s|ed)? (?:her|him|them)|(?:go|went) by",
+    re.IGNORECASE,
+)
+"""What every text has that tells a name in small letters or by a pronoun; most have none of it."""
+
+_RENAMED = lazy(
+    rf"\bused to (?:call|be called|be known as) (?P<other>{_SMALL_WORD}),? (?:is|are) now (?:called |named )?"
+    rf"(?P<name>{_SMALL_WORD})",
+    re.IGNORECASE,
+)
+_HAS_LETTERS = lazy(r"[A-Z]{2,6}[,)]")
+_ACRONYM = lazy(rf"\b(?:The )?{_FULL_NAME}(?:, (?:the |or )?| \((?:the )?)(?P<other>[A-Z]{{2,6}})(?=[,)])")
+_CALLED_BY_PRONOUN = lazy(
+    rf"\b(?:(?:we|they|everyone|everybody|people|friends|i)(?: all)?(?: just)? calls? (?:her|him|them)"
+    rf"|(?:she|he|they)(?: usually| mostly| also)? (?:goes|go|went) by) [\"“]?(?P<other>{_SMALL_WORD})",
+    re.IGNORECASE,
 )
 _INSIDE = lazy(rf"\b(?P<first>{_WORD}) [\"“„«(](?P<other>{_WORD})[\"”“»)] (?P<last>{_WORD})")
 _KIN = {
@@ -266,7 +298,9 @@ _RELATED = lazy(
     rf"(?:is (?:called|named) )?{_FULL_NAME}"
 )
 _SELF = lazy(
-    r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ii]ch|[Mm]eine?[nrms]?|[Mm]ich|[Mm]ir|[Jj]e|[Yy]o|[Яя])\b"
+    r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ii]ch|[Mm]eine?[nrms]?|[Mm]ich|[Mm]ir|[Jj]e|[Yy]o|[Яя]"
+    r"|i['’](?:m|ve|d|ll)|i (?:am|was|have|had|live|love|hate|like|moved|work|want|need|got|went|prefer|use|"
+    r"think|just|also|do|don['’]?t|can|can['’]?t|could|will|would|never|always|quit|bought|met))\b"
 )
 
 
@@ -275,19 +309,24 @@ class StatedAliases(Struct, frozen=True):
 
     pairs: tuple[tuple[str, str], ...]
     rest: str
+    nicknames: tuple[str, ...] = ()
+    """What someone is called who is only "her" or "him" there: "we call her Minnie"."""
 
 
 def stated_aliases(text: str, *, speaker: str | None = None) -> StatedAliases:
     """Return what a text says about names; "my sister Julia" says that she is the speaker's sister."""
-    pairs, rest = [], text
-    for match in _telling(text[:MAX_CHARACTERS]):
+    read = text[:MAX_CHARACTERS]
+    told = [(name, match) for name, match in _telling(read) if _are_names(name, match["other"])]
+    called: list[re.Match[str]] = []
+    if _TELLS_SMALL.search(read):
+        told += [(match["name"], match) for match in _small_telling(read)]
+        called = [one for one in _CALLED_BY_PRONOUN.finditer(read) if _may_be_called(one["other"])]
+    rest = text
+    for match in (*[match for _, match in told], *called):
         start, end = match.span("other")
-        inside = match.re.pattern == _INSIDE.pattern
-        name = f"{match['first']} {match['last']}" if inside else match["name"]
-        if _are_names(name, match["other"]):
-            pairs.append((name, match["other"]))
-            rest = f"{rest[:start]}{' ' * (end - start)}{rest[end:]}"
-    return StatedAliases(tuple(dict.fromkeys([*pairs, *_related(text[:MAX_CHARACTERS], speaker)])), rest)
+        rest = f"{rest[:start]}{' ' * (end - start)}{rest[end:]}"
+    pairs = [*((name, match["other"]) for name, match in told), *_related(read, speaker)]
+    return StatedAliases(tuple(dict.fromkeys(pairs)), rest, tuple(one["other"] for one in called))
 
 
 def speaks_of_self(text: str) -> bool:
@@ -295,9 +334,44 @@ def speaks_of_self(text: str) -> bool:
     return _SELF.search(text) is not None
 
 
-def _telling(text: str) -> Iterator[re.Match[str]]:
-    for pattern in (*_TELLING, _INSIDE):
-        yield from pattern.finditer(text)
+def _telling(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Yield the names that are told another name of, and where that is told."""
+    for pattern in _TELLING:
+        yield from ((match["name"], match) for match in pattern.finditer(text))
+    yield from ((f"{match['first']} {match['last']}", match) for match in _INSIDE.finditer(text))
+    yield from (
+        (one["name"], one) for one in _ACRONYM.finditer(text) if _are_initials(one["other"], one["name"])
+    )
+
+
+def _small_telling(text: str) -> Iterator[re.Match[str]]:
+    """Yield where another name is told in small letters, or that something has been renamed."""
+    for pattern in _SMALL_TELLING:
+        for match in pattern.finditer(text):
+            is_small = match["other"].islower() and match["name"].split()[-1].islower()
+            if (
+                is_small
+                and _may_be_called(match["other"])
+                and not is_english_word(fold(match["name"].split()[-1]))
+            ):
+                yield match
+    yield from _RENAMED.finditer(text)
+
+
+def _may_be_called(other: str) -> bool:
+    """Return whether a word is a name where one is told: large, or no common word."""
+    folded, lists = fold(other), name_lists()
+    is_plain = folded in lists.not_names or folded in lists.starters or folded in lists.not_small_names
+    return not is_plain and (other[0].isupper() or not is_english_word(folded))
+
+
+def _are_initials(letters: str, name: str) -> bool:
+    """Return whether letters are the first ones of a name's words, those in small letters left out or not."""
+    words = name.split()
+    return len(words) > 1 and letters.casefold() in (
+        "".join(word[0] for word in words).casefold(),
+        "".join(word[0] for word in words if word[0].isupper()).casefold(),
+    )
 
 
 def _related(text: str, speaker: str | None) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,9 @@ since the lists say nothing of other languages. Numbers: docs/lab/0055-topics-an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from engramdb.text.english_words import is_english_word
 from engramdb.text.name_cues import (
@@ -40,11 +42,15 @@ _AND_SOMEONE = lazy(
     r" (?:and i|and me|and my|from (?:accounts|sales|hr|marketing|legal|finance|support|it|work))\b"
 )
 _IS_A_NAME = lazy(r" is (?:my|our|his|her|their) [\w'’ ]{2,30}\bname\b")
-_FROM_A_PLACE = lazy(
-    r"\b(?:i|he|she|they|we|who)(?:['’](?:s|m|re)| is| am| are| was| were| come| comes)? from \Z"
-)
+_FROM_A_PLACE = lazy(r"(?:['’](?:s|m|re)|\b(?:is|am|are|was|were|come|comes|came)) from \Z")
 _SOMEONE_FROM = lazy(
     r"\b(?:guy|guys|woman|man|girl|lady|people|person|folks|team|someone|rep) (?:from|at) \Z"
+)
+_NOW_CALLED = lazy(
+    r"\b(?:project|app|tool|repo|service|product|thing|library|codebase|website|game|prototype)\b[^.!?\n]{0,40}"
+    r"\bused to (?:call|be called|be known as)\s+(?:\S+\s+)?(?:is|are) now (?:called |named )?"
+    r"(?P<name>[^\W\d_][\w-]{1,30})",
+    re.IGNORECASE,
 )
 _IN = lazy(r"\bin \Z")
 _BEGINS_CLAUSE = lazy(
@@ -82,22 +88,48 @@ def _full_name_end(text: str, words: Sequence[Word], at: int) -> int:
     return following.end if is_family else words[at].end
 
 
+def words_used_as_names(text: str, words: Sequence[Word]) -> Iterator[str]:
+    """Yield small words, common ones too, that stand where only someone's name can: "shiv wants it"."""
+    starters = name_lists().starters
+    for word in words:
+        if word.is_capital or word.folded in starters:
+            continue
+        before, after = text[max(0, word.start - _WINDOW) : word.start], text[word.end : word.end + _WINDOW]
+        is_acting = HUMAN_ACT.match(after) is not None and _BEGINS_CLAUSE.search(before) is not None
+        if is_acting or OF_SOMEONE.search(before) or TO_SOMEONE.search(before):
+            yield text[word.start : word.end]
+
+
+def renamed_things(text: str) -> Iterator[Placed]:
+    """Yield what a project or the like is called now: "the project we used to call Heron is now Kestrel"."""
+    for match in _NOW_CALLED.finditer(text):
+        yield _placed(text, match.start("name"), match.end("name"), EntityType.PROJECT)
+
+
 def _placed(text: str, start: int, end: int, kind: EntityType) -> Placed:
     return start, end, Mention(text=text[start:end], type=kind)
 
 
 def _listed_row(words: Sequence[Word], at: int) -> tuple[int, EntityType] | None:
     """Return where a place or organization of several words that begins here ends: new york, red cross."""
+    if words[at].folded not in _first_words():
+        return None
     lists = name_lists()
-    for length in (3, 2):
-        row = words[at : at + length]
+    for row in (words[at : at + 3], words[at : at + 2]):
         folded = " ".join(word.folded for word in row)
-        if len(row) == length and row[0].folded not in lists.articles:
-            if folded in lists.places:
-                return row[-1].end, EntityType.LOCATION
-            if folded in lists.organisations:
-                return row[-1].end, EntityType.ORGANIZATION
+        if folded in lists.places and len(row) > 1:
+            return row[-1].end, EntityType.LOCATION
+        if folded in lists.organisations and len(row) > 1:
+            return row[-1].end, EntityType.ORGANIZATION
     return None
+
+
+@cache
+def _first_words() -> frozenset[str]:
+    """Return the words that places and organizations of several words begin with."""
+    lists = name_lists()
+    rows = (name for name in lists.places | lists.organisations if " " in name)
+    return frozenset(name.split()[0] for name in rows) - lists.articles
 
 
 def _may_be_name(written: str, folded: str) -> bool:
@@ -110,6 +142,7 @@ def _may_be_name(written: str, folded: str) -> bool:
     if all(is_english_word(part) for part in folded.split("-")):
         return False
     is_plain = folded in lists.not_names or folded in lists.starters or folded in lists.not_small_names
+    is_plain = is_plain or folded in lists.person_titles
     return not is_plain and not is_topic_word(folded) and technology_class(folded) is None
 
 
