@@ -6,8 +6,8 @@ the lists nor the code; the open half may be looked at, the sealed half only cou
 in a store of its own, and the first topic of the fixed list in `Memory.traits` is compared with the label.
 Beside it the nearest of the labels by the embedder, which always names one. For the domains all texts with a
 topic are remembered in one store that dreams; purity is the share of memories whose cluster or domain mostly
-holds their topic or field, beside groups of the same sizes filled by chance. Write-up:
-docs/lab/0055-topics-and-names.md.
+holds their topic or field, beside groups of the same sizes filled by chance and what is possible at most.
+Write-up: docs/lab/0055-topics-and-names.md.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def measure() -> list[dict[str, Any]]:
         if labelled:
             rows += [{"half": half, **_row(name, labelled, way)} for name, way in WAYS.items()]
             rows += [{"half": half, **row} for row in purity(labelled)]
-    return rows
+    both = [*read("open"), *read("sealed")]
+    return [*rows, *({"half": "both", **row} for row in purity(both))]
 
 
 def read(half: str) -> list[dict[str, str]]:
@@ -171,7 +172,10 @@ def _grouped(nodes: dict[str, str]) -> list[list[str]]:
 def _purity_row(name: str, held: Sequence[Sequence[str]]) -> dict[str, Any]:
     total = sum(map(len, held))
     best = sum(max(Counter(topics).values()) for topics in held)
-    return {"way": name, "texts": total, "groups": len(held), "purity": best / max(1, total)}
+    largest = max(Counter(topic for topics in held for topic in topics).values(), default=0)
+    possible = sum(min(len(topics), largest) for topics in held)
+    shares = {"purity": best / max(1, total), "at most": possible / max(1, total)}
+    return {"way": name, "texts": total, "groups": len(held), **shares}
 
 
 def _shuffled(held: Sequence[Sequence[str]]) -> list[list[str]]:

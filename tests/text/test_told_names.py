@@ -28,6 +28,12 @@ from engramdb.text.names import speaks_of_self, stated_aliases
         ("talked to siobhan aka shiv about it", "talked to siobhan", "shiv"),
         ("the tool we used to call Heron is now Kestrel", "Kestrel", "Heron"),
         ("our app that used to be called lantern is now beacon", "beacon", "lantern"),
+        ("Meta, formerly Facebook, is hiring.", "Meta", "Facebook"),
+        ("We renamed Heron to Kestrel.", "Kestrel", "Heron"),
+        ("Kestrel used to be called Heron.", "Kestrel", "Heron"),
+        ("Heron is now called Kestrel.", "Kestrel", "Heron"),
+        ("Aleksander prefers to be called Olek.", "Aleksander", "Olek"),
+        ("Ola, short for Aleksandra, is here.", "Aleksandra", "Ola"),
         ("My sister Julia studies law.", "Julia", "Tom's sister"),
         ("Eva's husband is called Piet.", "Piet", "Eva's husband"),
         ("I visited my dad Karl on Sunday.", "Karl", "Tom's father"),
@@ -57,6 +63,8 @@ def test_another_name_is_read(text: str, name: str, other: str) -> None:
         "Lisbon (Portugal) is sunny.",
         "The API is known as slow.",
         "kofi goes by train",
+        "Anna is now Director.",
+        "Tom became King.",
         "the shop is known as cheap",
         "The Red Cross, the NHS, and others came.",
         "We used to call Anna on Mondays.",
@@ -78,11 +86,13 @@ def test_the_other_name_is_blotted_out_of_the_rest() -> None:
         ("hermione is my niece, we call her minnie", "minnie"),
         ("His name is Aleksander but he goes by Sasha", "Sasha"),
         ("Everyone just calls him Bear.", "Bear"),
+        ("We call it Beacon.", "Beacon"),
+        ("my friends call me Kit", "Kit"),
     ],
 )
 def test_a_pronoun_may_be_called_something(text: str, nickname: str) -> None:
     """Whom it means is decided where the people of the statement are known."""
-    assert stated_aliases(text).nicknames == (nickname,)
+    assert [other for _, other in stated_aliases(text).nicknames] == [nickname]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from engramdb.store.contract import Transaction
 from engramdb.text.mentions import mentions, possible_names, type_of, words_in_place_of_names
-from engramdb.text.names import fold, fold_name, name_lists, speaks_of_self, stated_aliases
+from engramdb.text.names import Whose, fold, fold_name, name_lists, speaks_of_self, stated_aliases
 from engramdb.values import Entity, EntityType, Memory, Mention, new_id
 
 MIN_SIMILARITY = 0.85
@@ -285,14 +285,23 @@ def introduce(tx: Transaction, memory: Memory, *, names: Sequence[str] = (), now
         called = [entity for entity in found if _ends_with_name(name, entity)]
         if len(called) == 1:
             _call(tx, called[0], other, memory, at=min(memory.when, now))
-    people = [entity for entity in found if _is_someone_else(entity, speaker)]
-    for other in told.nicknames if len(people) == 1 else ():
-        _call(tx, people[0], other, memory, at=min(memory.when, now))
+    for whose, other in told.nicknames:
+        called = [entity for entity in found if _may_mean(whose, entity, speaker)]
+        if len(called) == 1:
+            _call(tx, called[0], other, memory, at=min(memory.when, now))
 
 
-def _is_someone_else(entity: Entity, speaker: str | None) -> bool:
+def _may_mean(whose: Whose, entity: Entity, speaker: str | None) -> bool:
+    """Return whether "me", "her" or "it" may mean an entity of the statement."""
     is_speaker = speaker is not None and fold(entity.name) == fold(speaker)
-    return entity.type is EntityType.PERSON and not is_speaker
+    if whose is Whose.SPEAKER:
+        return is_speaker
+    is_person = entity.type is EntityType.PERSON
+    return not is_speaker and (
+        is_person
+        if whose is Whose.SOMEONE
+        else not is_person and entity.type not in (EntityType.LOCATION, EntityType.FILE)
+    )
 
 
 def _first_person(content: str, speaker: str | None) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from functools import cache
 
 from msgspec import Struct
@@ -230,6 +231,15 @@ def _lists() -> dict[str, frozenset[str]]:
 # name ("known as", "for short"), and the name must look like one. Relations count only where people have
 # one of a kind, or few.
 
+
+class Whose(StrEnum):
+    """Whom or what a pronoun means that is told a name of."""
+
+    SOMEONE = "someone"
+    THING = "thing"
+    SPEAKER = "speaker"
+
+
 MAX_CHARACTERS = 2000
 """What lies behind is not looked at: names are told in a sentence, not in a document."""
 
@@ -245,6 +255,16 @@ _TELLING = tuple(
     lazy(pattern)
     for pattern in (
         rf"\b{_FULL_NAME},? \(?(?:who )?(?:(?:is|was|has been) )?{_SAID} {_OTHER}",
+        rf"\b{_FULL_NAME},? (?:\((?:formerly|previously|ex|née|was)|formerly|previously|née) {_OTHER}",
+        rf"\b{_FULL_NAME} used to be (?:called |known as |named )?{_OTHER}(?=[.,;:!)]|\Z)",
+        rf"\brenamed (?:from )?{_OTHER} to {_FULL_NAME}",
+        rf"\b{_OTHER} (?:is now (?:called|named|known as)|(?:was |has been )?rebranded (?:to|as)) "
+        rf"{_FULL_NAME}",
+        rf"\b{_FULL_NAME},? \(?(?:whom|which|who) (?:we|they|everyone|everybody|people)(?: all| just)? "
+        rf"calls? {_OTHER}",
+        rf"\b{_FULL_NAME},? (?:likes|wants|prefers) to be called {_OTHER}",
+        rf"\b{_FULL_NAME},? \(?code ?name {_OTHER}",
+        rf"\b{_OTHER},? short for {_FULL_NAME}",
         rf"\b{_FULL_NAME}, or {_OTHER},? as (?=[^.!?]{{2,40}}\b(?:knows?|calls?)\b)",
         rf"\b{_FULL_NAME},? (?:or )?{_OTHER},? "
         r"(?:for short|to (?:his|her|their|my|our) friends)(?=[.,;:)]|\Z)",
@@ -265,12 +285,13 @@ _SMALL_TELLING = tuple(
 )
 """The same in small letters; neither name may be a common word."""
 
-_TELLS_SMALL = lazy(
-    r"goes by|known as|aka\b|a\.k\.a\.|nicknamed|alias|code-?named|renamed|for short|used to (?:call|be)"
-    r"|call(?:s|ed)? (?:her|him|them)|(?:go|went) by",
+_TELLS_A_NAME = lazy(
+    r"(?:go|goes|went) by|known as|aka\b|a\.k\.a\.|nick ?name|alias|code[ -]?name|renamed|rebranded|genannt|"
+    r"surnomm|apodad|dett[oa]\b|short\b|used to (?:call|be)|call|to (?:his|her|their|my|our) friends|"
+    r"formerly|previously|née|\((?:ex|was) |is now|, or ",
     re.IGNORECASE,
 )
-"""What every text has that tells a name in small letters or by a pronoun; most have none of it."""
+"""What every text has that tells another name in words; most have none of it."""
 
 _RENAMED = lazy(
     rf"\bused to (?:call|be called|be known as) (?P<other>{_SMALL_WORD}),? (?:is|are) now (?:called |named )?"
@@ -279,11 +300,19 @@ _RENAMED = lazy(
 )
 _HAS_LETTERS = lazy(r"[A-Z]{2,6}[,)]")
 _ACRONYM = lazy(rf"\b(?:The )?{_FULL_NAME}(?:, (?:the |or )?| \((?:the )?)(?P<other>[A-Z]{{2,6}})(?=[,)])")
-_CALLED_BY_PRONOUN = lazy(
-    rf"\b(?:(?:we|they|everyone|everybody|people|friends|i)(?: all)?(?: just)? calls? (?:her|him|them)"
-    rf"|(?:she|he|they)(?: usually| mostly| also)? (?:goes|go|went) by) [\"“]?(?P<other>{_SMALL_WORD})",
-    re.IGNORECASE,
-)
+_CALLERS = r"\b(?:we|they|everyone|everybody|people|friends|i)(?: all)?(?: just)? calls?"
+_NICKNAME = rf" [\"“]?(?P<other>{_SMALL_WORD})"
+_CALLED_BY_PRONOUN = {
+    Whose.SOMEONE: lazy(
+        rf"(?:{_CALLERS} (?:her|him|them)|\b(?:she|he|they)(?: usually| mostly| also)? (?:goes|go|went) by)"
+        rf"{_NICKNAME}",
+        re.IGNORECASE,
+    ),
+    Whose.THING: lazy(rf"{_CALLERS} it{_NICKNAME}", re.IGNORECASE),
+    Whose.SPEAKER: lazy(
+        rf"(?:{_CALLERS} me|\bcall me|\bi(?: usually| mostly)? go by){_NICKNAME}", re.IGNORECASE
+    ),
+}
 _INSIDE = lazy(rf"\b(?P<first>{_WORD}) [\"“„«(](?P<other>{_WORD})[\"”“»)] (?P<last>{_WORD})")
 _KIN = {
     **dict.fromkeys(("mother", "mum", "mom"), "mother"),
@@ -309,24 +338,30 @@ class StatedAliases(Struct, frozen=True):
 
     pairs: tuple[tuple[str, str], ...]
     rest: str
-    nicknames: tuple[str, ...] = ()
-    """What someone is called who is only "her" or "him" there: "we call her Minnie"."""
+    nicknames: tuple[tuple[Whose, str], ...] = ()
+    """What someone is called who is only "her", "it" or "me" there: "we call her Minnie"."""
 
 
 def stated_aliases(text: str, *, speaker: str | None = None) -> StatedAliases:
     """Return what a text says about names; "my sister Julia" says that she is the speaker's sister."""
     read = text[:MAX_CHARACTERS]
     told = [(name, match) for name, match in _telling(read) if _are_names(name, match["other"])]
-    called: list[re.Match[str]] = []
-    if _TELLS_SMALL.search(read):
+    called: list[tuple[Whose, re.Match[str]]] = []
+    if _TELLS_A_NAME.search(read):
         told += [(match["name"], match) for match in _small_telling(read)]
-        called = [one for one in _CALLED_BY_PRONOUN.finditer(read) if _may_be_called(one["other"])]
+        called = [
+            (whose, match)
+            for whose, pattern in _CALLED_BY_PRONOUN.items()
+            for match in pattern.finditer(read)
+            if _may_be_called(match["other"])
+        ]
     rest = text
-    for match in (*[match for _, match in told], *called):
+    for _, match in (*told, *called):
         start, end = match.span("other")
         rest = f"{rest[:start]}{' ' * (end - start)}{rest[end:]}"
     pairs = [*((name, match["other"]) for name, match in told), *_related(read, speaker)]
-    return StatedAliases(tuple(dict.fromkeys(pairs)), rest, tuple(one["other"] for one in called))
+    nicknames = tuple((whose, match["other"]) for whose, match in called)
+    return StatedAliases(tuple(dict.fromkeys(pairs)), rest, nicknames)
 
 
 def speaks_of_self(text: str) -> bool:
@@ -336,7 +371,7 @@ def speaks_of_self(text: str) -> bool:
 
 def _telling(text: str) -> Iterator[tuple[str, re.Match[str]]]:
     """Yield the names that are told another name of, and where that is told."""
-    for pattern in _TELLING:
+    for pattern in _TELLING if _TELLS_A_NAME.search(text) else ():
         yield from ((match["name"], match) for match in pattern.finditer(text))
     yield from ((f"{match['first']} {match['last']}", match) for match in _INSIDE.finditer(text))
     yield from (
