@@ -12,11 +12,10 @@ are worth. Every weight is chosen on the other conversations. The write-ups are 
 from __future__ import annotations
 
 import argparse
-import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -31,6 +30,7 @@ from engramdb.testing import ManualClock
 from engramdb.text.terms import passage, query_terms, terms
 from engramdb.values import Provenance
 from evals.locomo import Conversation, read
+from evals.ranking import Matrix, bm25
 from evals.report import keep, show
 
 if TYPE_CHECKING:
@@ -38,11 +38,9 @@ if TYPE_CHECKING:
 
     from engramdb.models.embedder import Embedder
 
-Matrix: TypeAlias = NDArray[np.float64]
 WEIGHTS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 LISTED = 100
 CUT = 10
-BM25_SATURATION, BM25_LENGTH = 1.2, 0.75  # what FTS5 uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +77,12 @@ def score(conversation: Conversation, embedder: Embedder) -> Scored:
     wanted = [query_terms(question.text) for question in questions]
     evidence = np.array([[turn in question.evidence for turn in drafts] for question in questions])
     cosines: Matrix = (asked @ documents.T).astype(np.float64)
-    return Scored(evidence, cosines, _bm25(counts, wanted), _coverage(counts, wanted))
-
-
-def _frequencies(counts: Sequence[Counter[str]]) -> Counter[str]:
-    return Counter(term for count in counts for term in count)
-
-
-def _bm25(counts: Sequence[Counter[str]], wanted: Sequence[Sequence[str]]) -> Matrix:
-    """Return BM25 as FTS5 computes it."""
-    frequencies = _frequencies(counts)
-    lengths = np.array([count.total() for count in counts], float)
-    norm = BM25_SATURATION * (1 - BM25_LENGTH + BM25_LENGTH * lengths / lengths.mean())
-    scores = np.zeros((len(wanted), len(counts)))
-    for row, asked in enumerate(wanted):
-        for term in asked:
-            n = frequencies[term]
-            rarity = max(1e-6, math.log((len(counts) - n + 0.5) / (n + 0.5)))
-            held = np.array([count[term] for count in counts], float)
-            scores[row] += rarity * held * (BM25_SATURATION + 1) / (held + norm)
-    return scores
+    return Scored(evidence, cosines, bm25(counts, wanted), _coverage(counts, wanted))
 
 
 def _coverage(counts: Sequence[Counter[str]], wanted: Sequence[Sequence[str]]) -> Matrix:
     """Return the share of each question that each turn covers, as the product computes it."""
-    frequencies = _frequencies(counts)
+    frequencies = Counter(term for count in counts for term in count)
     scores = np.zeros((len(wanted), len(counts)))
     for row, asked in enumerate(wanted):
         shares = coverage_shares({term: frequencies[term] for term in asked}, len(counts))

@@ -31,10 +31,11 @@ from engramdb import Draft, Engram, Settings, Source
 from engramdb.models.registry import open_embedder
 from engramdb.text.sentences import sentences
 from engramdb.values import Provenance
+from evals.ranking import share_found, share_of_distinct
 from evals.report import keep, show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from engramdb.values import EmbedderIdentity
 
 CUTS = (5, 10, 20)
+SESSION_CUT = 10
+"""Session recall is the share of the evidence's sessions among the first ten different ones."""
 TUNED_ON = ("conv-26", "conv-30", "conv-41")
 """The conversations whose questions the weights were chosen by."""
 BARE: dict[str, Any] = {
@@ -90,6 +93,7 @@ class Score:
     category: int
     is_tuned_on: bool
     recalls: dict[int, float]
+    session_recall: float
     reciprocal_rank: float
 
 
@@ -196,11 +200,16 @@ def _observed(engram: Engram, conversation: Conversation) -> dict[str, set[str]]
         )
         names[turn.id] = turn_id
     engram.flush()
-    stored = engram.list(limit=200)
-    found = {one.id: {names[turn] for turn in one.provenance.turns} for one in stored}
-    while len(stored) == 200:
-        stored = engram.list(limit=200, before=stored[-1].id)
+    return turns_by_memory(engram, names)
+
+
+def turns_by_memory(engram: Engram, names: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return for every memory the turns that it was read from, by the names that they have in the data."""
+    found: dict[str, set[str]] = {}
+    stored = engram.list(limit=PAGE)
+    while stored:
         found |= {one.id: {names[turn] for turn in one.provenance.turns} for one in stored}
+        stored = engram.list(limit=PAGE, before=stored[-1].id) if len(stored) == PAGE else []
     return found
 
 
@@ -221,19 +230,25 @@ def _score(
     engram: Engram, conversation: Conversation, question: Question, turns_of: dict[str, set[str]]
 ) -> Score:
     ranked = [turns_of.get(hit.memory.id, set()) for hit in engram.recall(question.text, limit=100).hits]
-    recalls = {
-        cut: len(question.evidence & set().union(*ranked[:cut])) / len(question.evidence) for cut in CUTS
-    }
+    recalls = {cut: share_found(ranked, question.evidence, cut) for cut in CUTS}
+    sessions = [_sessions(conversation, turns) for turns in ranked]
+    in_sessions = share_of_distinct(sessions, _sessions(conversation, question.evidence), SESSION_CUT)
     ranks = (rank for rank, turns in enumerate(ranked, start=1) if turns & question.evidence)
-    return Score(question.category, conversation.name in TUNED_ON, recalls, 1 / next(ranks, float("inf")))
+    rank = 1 / next(ranks, float("inf"))
+    return Score(question.category, conversation.name in TUNED_ON, recalls, in_sessions, rank)
+
+
+def _sessions(conversation: Conversation, turns: Iterable[str]) -> set[str]:
+    return {str(conversation.drafts[turn].provenance.session) for turn in turns}
 
 
 def _row(label: str, scores: Sequence[Score]) -> dict[str, Any]:
     asked = max(1, len(scores))
     recalls = {f"R@{cut}": sum(score.recalls[cut] for score in scores) / asked for cut in CUTS}
     hits = {f"hit@{cut}": sum(score.recalls[cut] > 0 for score in scores) / asked for cut in CUTS}
+    sessions = {f"session R@{SESSION_CUT}": sum(score.session_recall for score in scores) / asked}
     rank = sum(score.reciprocal_rank for score in scores) / asked
-    return {"": label, "questions": len(scores), **recalls, **hits, "MRR": rank}
+    return {"": label, "questions": len(scores), **recalls, **hits, **sessions, "MRR": rank}
 
 
 def _is_held_out(score: Score) -> bool:
@@ -244,6 +259,8 @@ def _is_of(category: int, score: Score, *, held_out: bool = False) -> bool:
     return score.category == category and not (held_out and score.is_tuned_on)
 
 
+PAGE = 200
+"""How many memories `list` gives at once."""
 MODELS = "models"
 """The folder of installed packs in a home."""
 

@@ -12,7 +12,17 @@ from pathlib import Path
 
 from evals.report import keep, show
 
-NAMES = ("extraction", "affect", "pii", "injection", "entities", "topics", "filing")
+NAMES = (
+    "extraction",
+    "affect",
+    "pii",
+    "injection",
+    "entities",
+    "topics",
+    "filing",
+    "blind_topics",
+    "blind_names",
+)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engramdb.dream.drift import GONE_REASON, DriftStep, PathCheck, check_path
+from engramdb.dream.drift import GONE_REASON, DriftStep, PathCheck, check_path, is_elsewhere
 from engramdb.dream.step import Skipped
 from engramdb.values import Layer, Status
 
@@ -39,7 +39,7 @@ def test_without_folders_the_step_is_skipped_and_says_so(engram: Engram) -> None
 
 
 def test_a_claim_about_a_file_that_is_gone_is_invalidated(engram: Engram, root: Path) -> None:
-    """The reason is in the history and names no file; what is still there is left alone."""
+    """The reason is in the history and names the file; what is still there is left alone."""
     dead = claim(engram, "The tokenizer lives in src/tokenizer.py")
     living = claim(engram, "The grammar is defined in src/parser.py")
 
@@ -47,7 +47,7 @@ def test_a_claim_about_a_file_that_is_gone_is_invalidated(engram: Engram, root: 
 
     assert engram.get(dead.id).status is Status.INVALIDATED
     assert engram.get(living.id).status is Status.ACTIVE
-    assert engram.history(dead.id)[-1].reason == GONE_REASON
+    assert engram.history(dead.id)[-1].reason == f"{GONE_REASON}: src/tokenizer.py"
 
 
 def test_what_tells_of_a_removal_or_lies_elsewhere_is_left_alone(engram: Engram, root: Path) -> None:
@@ -127,3 +127,64 @@ def test_a_word_inside_a_file_name_is_no_word_about_absence(engram: Engram, root
     take(engram, DriftStep(), roots=(root,))
 
     assert engram.get(dead.id).status is Status.INVALIDATED
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Run the parser before every commit",
+        "src is where the parser is run",
+        "The tests/staging split is by team",
+        "client.py talks to the server",
+        "The client is in api/client.py",
+        "The grammar is defined in SRC/Parser.py",
+    ],
+)
+def test_a_plain_word_a_bare_name_and_other_capitals_are_no_missing_file(
+    engram: Engram, root: Path, content: str
+) -> None:
+    """Only a whole path that must lie in the folder can be missing from it."""
+    (root / "run.py").write_text("")
+    (root / "tests").mkdir()
+    (root / "lib" / "api").mkdir(parents=True)
+    (root / "lib" / "api" / "client.py").write_text("")
+    told = claim(engram, content)
+
+    report = take(engram, DriftStep(), roots=(root,))
+
+    assert counts(report) == {}
+    assert engram.get(told.id).status is Status.ACTIVE
+
+
+def test_a_file_that_may_have_been_moved_is_asked_about(engram: Engram, root: Path) -> None:
+    """The question quotes the memory and names the file; nothing is invalidated."""
+    (root / "src" / "text").mkdir()
+    (root / "src" / "text" / "lexer.py").write_text("")
+    told = claim(engram, "The tokenizer lives in src/lexer.py")
+
+    take(engram, DriftStep(), roots=(root,))
+
+    (gap,) = engram.gaps()
+    assert engram.get(told.id).status is Status.ACTIVE
+    assert "“The tokenizer lives in src/lexer.py”" in gap.question
+    assert "src/lexer.py is not there any more" in gap.question
+
+
+def test_a_question_about_several_files_names_them(engram: Engram, root: Path) -> None:
+    """Which of them is gone the person sees."""
+    claim(engram, "src/parser.py calls into src/emitter.py")
+
+    take(engram, DriftStep(), roots=(root,))
+
+    assert "Not all of src/parser.py and src/emitter.py are there" in engram.gaps()[0].question
+
+
+def test_a_namesake_deep_in_a_large_folder_is_not_searched_for_ever(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file counts as moved only if it is found among so many names."""
+    monkeypatch.setattr("engramdb.dream.drift.MAX_ENTRIES", 1)
+    (root / "a" / "b" / "c").mkdir(parents=True)
+    (root / "a" / "b" / "c" / "lexer.py").write_text("")
+
+    assert not is_elsewhere(root, "src/lexer.py")

@@ -233,3 +233,27 @@ def test_what_came_from_others_is_replayed_first(engram: Engram, clock: ManualCl
     with engram._parts.store.read() as tx:
         replayed = tx.memories.by_keys(list(tx.replays.since(NOW - timedelta(days=3650))))
     assert [memory.id for memory in replayed.values()] == [received.id]
+
+
+def test_the_first_dream_links_what_is_older_than_a_day(engram: Engram, clock: ManualClock) -> None:
+    """An old store that never dreamt is connected too, and not only what came in yesterday."""
+    for harbour in HARBOURS:
+        engram.remember(harbour)
+    clock.advance(days=90)
+
+    assert links(proposed(engram, ReplayStep()))
+
+
+def test_what_one_dream_had_no_room_for_is_linked_by_later_ones(engram: Engram, clock: ManualClock) -> None:
+    """The newest come first, and nothing waits for ever."""
+    told = [engram.remember(harbour).id for harbour in HARBOURS]
+    policy = PRESETS["balanced"]
+    small = replace(policy, insight=replace(policy.insight, replay_most=1))
+    clock.advance(days=90)
+    for _ in told:
+        take(engram, ReplayStep(), policy=small)
+        clock.advance(days=2)
+
+    with engram._parts.store.read() as tx:
+        replayed = tx.memories.by_keys(list(tx.replays.since(NOW - timedelta(days=3650))))
+    assert {memory.id for memory in replayed.values()} == set(told)

@@ -251,3 +251,58 @@ def test_a_profile_of_someone_elses_is_an_error(engram: Engram) -> None:
     for asked in ("Priya Raman", hers):
         with pytest.raises(MemoryNotFound):
             known_of(engram, asked, scope=Scope(user="bob"))
+
+
+@pytest.mark.parametrize("asked", ["Marta", "marta", "Silva"])
+def test_the_only_marta_is_found_by_part_of_her_name(engram: Engram, asked: str) -> None:
+    """By `entity`, and by a filter for her first name."""
+    tell(engram, "Marta Silva works at Galp in Porto.", "Rui likes chess")
+
+    assert engram.entity(asked).entity.name == "Marta Silva"
+
+
+def test_a_filter_by_a_first_name_finds_the_only_one_who_has_it(engram: Engram) -> None:
+    """With two of them a first name alone is nobody's."""
+    tell(engram, "Marta Silva works at Galp in Porto.", "Rui likes chess")
+    only = Filters(entities=frozenset({"Marta"}))
+
+    assert [one.content for one in engram.list(filters=only)] == ["Marta Silva works at Galp in Porto."]
+
+    tell(engram, "Marta Costa lives in Braga.")
+
+    assert engram.list(filters=only) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "later", "name"),
+    [
+        ("Robert Chen goes by Bob", "bob hates cilantro", "Robert Chen"),
+        ("Siobhán Walsh, also known as Shiv, is our CTO", "shiv wants two more people", "Siobhán Walsh"),
+        ("hermione is my niece's real name, we call her minnie", "minnie plays chess", "hermione"),
+        ("kofi aka kobby is back", "Kobby moved to Oslo", "kofi"),
+        ("The project we used to call Heron is now Kestrel", "Heron was late again", "Kestrel"),
+    ],
+)
+def test_other_names_mean_the_same_one(engram: Engram, told: str, later: str, name: str) -> None:
+    """What is told under either name is told of one."""
+    tell(engram, told, later)
+    found = engram.entity(name)
+
+    assert {one.content for some in found.memories.values() for one in some} == {told, later}
+
+
+def test_small_letters_and_large_ones_are_one_name(engram: Engram) -> None:
+    """The spelling with its capitals is shown."""
+    tell(engram, "kofi moved to tallinn", "Kofi likes sauna")
+
+    assert engram.entity("kofi").entity.name == "Kofi"
+    assert engram.entity("Kofi").entity.aliases == ()
+    assert engram.entity("Tallinn").entity.type is EntityType.LOCATION
+
+
+def test_whoever_speaks_of_himself_is_known_though_his_name_is_on_no_list(engram: Engram) -> None:
+    """In small letters too."""
+    tell(engram, "I love cycling", speaker="Zqixxa")
+    tell(engram, "i moved to Oslo", speaker="Wrembo")
+
+    assert engram.entity("Zqixxa").entity.type is engram.entity("Wrembo").entity.type is EntityType.PERSON

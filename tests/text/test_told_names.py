@@ -22,6 +22,18 @@ from engramdb.text.names import speaks_of_self, stated_aliases
         ("Jo is short for Josephine.", "Josephine", "Jo"),
         ("The tool Moneta (aka Coins) is slow.", "Moneta", "Coins"),
         ("Heute kommt Johanna Wolf, genannt Hanni.", "Johanna Wolf", "Hanni"),
+        ("Kwabena Osei, who goes by Kobby online, is here.", "Kwabena Osei", "Kobby"),
+        ("Mrs. Popa, or Kiki as the whole house knows her, is in.", "Popa", "Kiki"),
+        ("The World Food Programme, the WFP, pays.", "World Food Programme", "WFP"),
+        ("talked to siobhan aka shiv about it", "talked to siobhan", "shiv"),
+        ("the tool we used to call Heron is now Kestrel", "Kestrel", "Heron"),
+        ("our app that used to be called lantern is now beacon", "beacon", "lantern"),
+        ("Meta, formerly Facebook, is hiring.", "Meta", "Facebook"),
+        ("We renamed Heron to Kestrel.", "Kestrel", "Heron"),
+        ("Kestrel used to be called Heron.", "Kestrel", "Heron"),
+        ("Heron is now called Kestrel.", "Kestrel", "Heron"),
+        ("Aleksander prefers to be called Olek.", "Aleksander", "Olek"),
+        ("Ola, short for Aleksandra, is here.", "Aleksandra", "Ola"),
         ("My sister Julia studies law.", "Julia", "Tom's sister"),
         ("Eva's husband is called Piet.", "Piet", "Eva's husband"),
         ("I visited my dad Karl on Sunday.", "Karl", "Tom's father"),
@@ -50,6 +62,12 @@ def test_another_name_is_read(text: str, name: str, other: str) -> None:
         "Vitamin C is short for a few hours.",
         "Lisbon (Portugal) is sunny.",
         "The API is known as slow.",
+        "kofi goes by train",
+        "Anna is now Director.",
+        "Tom became King.",
+        "the shop is known as cheap",
+        "The Red Cross, the NHS, and others came.",
+        "We used to call Anna on Mondays.",
     ],
 )
 def test_what_only_sounds_alike_tells_no_name(text: str) -> None:
@@ -60,6 +78,29 @@ def test_what_only_sounds_alike_tells_no_name(text: str) -> None:
 def test_the_other_name_is_blotted_out_of_the_rest() -> None:
     """What is left names one person once, so that nobody is registered twice."""
     assert stated_aliases("Everyone calls Anna Schmidt Annie.").rest == "Everyone calls Anna Schmidt      ."
+
+
+@pytest.mark.parametrize(
+    ("text", "nickname"),
+    [
+        ("hermione is my niece, we call her minnie", "minnie"),
+        ("His name is Aleksander but he goes by Sasha", "Sasha"),
+        ("Everyone just calls him Bear.", "Bear"),
+        ("We call it Beacon.", "Beacon"),
+        ("my friends call me Kit", "Kit"),
+    ],
+)
+def test_a_pronoun_may_be_called_something(text: str, nickname: str) -> None:
+    """Whom it means is decided where the people of the statement are known."""
+    assert [other for _, other in stated_aliases(text).nicknames] == [nickname]
+
+
+@pytest.mark.parametrize(
+    "text", ["we call her every day", "they call him back", "she goes by bus", "call her Monday"]
+)
+def test_a_call_is_no_nickname(text: str) -> None:
+    """Common words and days are none."""
+    assert stated_aliases(text).nicknames == ()
 
 
 def test_a_relation_needs_an_owner() -> None:

@@ -180,3 +180,11 @@ def test_a_technology_with_an_ending_is_no_file() -> None:
 
     assert traits.paths == ("next.config.js", ".editorconfig", "Makefile")
     assert {"Node.js", "Vue"} <= set(traits.technologies)
+
+
+@pytest.mark.parametrize("name", ["Node.js", "node.js", "vue.js"])
+def test_a_product_that_is_called_like_a_file_is_none(name: str) -> None:
+    """Whatever its capitals; below a folder it is a file after all: node.js in small letters."""
+    assert infer_traits(f"We use {name} for that").paths == ()
+    assert infer_traits(f"We use {name} for that").technologies
+    assert infer_traits(f"It is in web/{name}").paths == (f"web/{name}",)

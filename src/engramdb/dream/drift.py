@@ -7,11 +7,12 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from engramdb.dream.gaps import ask_question
 from engramdb.dream.step import Dreaming, Proposal, Restatus, Skipped
-from engramdb.lifecycle.questions import missing_files_question
+from engramdb.lifecycle.questions import is_quotable, missing_files_question
 from engramdb.text.traits import without_paths
 from engramdb.values import Memory, Status
 
@@ -24,6 +25,9 @@ from engramdb.values import Memory, Status
 MAX_SYMLINKS = 16
 """Links followed on one path, as a guard against circles."""
 MAX_PATH_PARTS = 64
+MAX_ENTRIES = 50_000
+"""Names that are looked at when a file is searched for; in a larger folder it counts as nowhere else."""
+PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__", ".mypy_cache", ".pytest_cache"})
 
 
 class PathCheck(Enum):
@@ -44,9 +48,46 @@ def check_path(root: Path, named: str) -> PathCheck:
         found = _follow_parts(Path(os.path.realpath(root)), parts)
     except OSError:
         return PathCheck.UNKNOWN
-    if found is PathCheck.ABSENT and not _must_be_in_folder(root, named, parts):
-        return PathCheck.UNKNOWN
-    return found
+    if found is not PathCheck.ABSENT:
+        return found
+    is_sure = names_a_file(named) and _must_be_in_folder(root, named, parts)
+    return PathCheck.ABSENT if is_sure and not _is_spelt_otherwise(root, parts) else PathCheck.UNKNOWN
+
+
+def names_a_file(named: str) -> bool:
+    """Return whether a text is a path beyond doubt: "test/staging" may be two words."""
+    last = named.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+    return named.endswith(("/", "\\")) or named.startswith(("/", "./")) or "." in last
+
+
+def _is_spelt_otherwise(root: Path, parts: Sequence[str]) -> bool:
+    """Return whether the path is there but for its capitals, which some disks and most people ignore."""
+    here = Path(os.path.realpath(root))
+    for part in parts:
+        try:
+            with os.scandir(here) as entries:
+                names = [entry.name for entry in islice(entries, MAX_ENTRIES) if not entry.is_symlink()]
+        except OSError:
+            return False
+        alike = next((name for name in names if name.casefold() == part.casefold()), None)
+        if alike is None:
+            return False
+        here = here / alike
+    return True
+
+
+def is_elsewhere(root: Path, named: str) -> bool:
+    """Return whether a file of the same name lies somewhere else in a folder: it may have been moved."""
+    name = PurePosixPath(named.replace("\\", "/")).name
+    seen = 0
+    for _, folders, files in os.walk(root, followlinks=False):
+        folders[:] = sorted(set(folders) - PASSED_OVER)
+        seen += len(files) + len(folders)
+        if name in files or name in folders:
+            return True
+        if seen > MAX_ENTRIES:
+            return False
+    return False
 
 
 def parts_inside(root: Path, named: str) -> list[str] | None:
@@ -120,14 +161,15 @@ def _must_be_in_folder(root: Path, named: str, parts: list[str]) -> bool:
 
 # Check what is claimed about files against the folders that the user opened for it.
 #
-# A step of the dream, for memories about code that name files. A claim whose files are all gone is
-# invalidated, with a reason that names no file; where only some are gone, or the memory is pinned, a
-# question is asked. What lies outside of the folders is neither looked at nor doubted, and what describes a
-# removal is no claim.
+# A step of the dream, for memories about code that name files: whole paths, never words that a file name
+# happens to hold. A claim whose files are all gone is invalidated, with a reason that names them; where only
+# some are gone, one may have been moved, or the memory is pinned, a question is asked that quotes the memory
+# and names the files. What lies outside of the folders is neither looked at nor doubted, and what describes
+# a removal is no claim.
 
 PAGE_ROWS = 200
 PRIORITY = 0.6
-GONE_REASON = "drift: the files that it speaks of are no longer there"
+GONE_REASON = "drift: the files that it names are no longer there"
 
 _CODE_NAME = re.compile(r"`[^`]*`|\b\w*(?:_|[a-z0-9](?=[A-Z]))\w*|[\w.]+\(\)|\w+(?:[.:/\\]+\w+)+")
 """Names of code: words inside them, as in `remove_user`, are no words of the statement."""
@@ -172,11 +214,14 @@ def _open_roots(dreaming: Dreaming) -> list[Path]:
 def _propose_for_memory(dreaming: Dreaming, memory: Memory, roots: Sequence[Path]) -> Iterator[Proposal]:
     if _speaks_of_absence(memory.content):
         return
-    sights = [_check_in_folders(roots, path) for path in memory.traits.paths]
-    if PathCheck.ABSENT not in sights:
+    sights = {path: _check_in_folders(roots, path) for path in memory.traits.paths}
+    gone = [path for path, sight in sights.items() if sight is PathCheck.ABSENT]
+    if not gone:
         return
-    if all(sight is PathCheck.ABSENT for sight in sights) and not memory.pinned:
-        yield Restatus(memory=memory, status=Status.INVALIDATED, reason=GONE_REASON)
+    may_be_moved = any(is_elsewhere(root, path) for path in gone for root in roots)
+    if len(gone) == len(sights) and not memory.pinned and not may_be_moved:
+        reason = f"{GONE_REASON}: {', '.join(gone)}" if is_quotable(memory) else GONE_REASON
+        yield Restatus(memory=memory, status=Status.INVALIDATED, reason=reason)
         return
     gap = missing_files_question(memory, priority=PRIORITY, now=dreaming.now)
     with dreaming.store.read() as tx:

@@ -105,8 +105,8 @@ def _word_set(text: str) -> set[str]:
 #
 # A run chooses a few dozen memories and notes them first, so that an interrupted run goes on with the same
 # ones and a second run soon after finds nothing left to replay. Those that came from others go first, then
-# what is much used and fading, then what is new; a moving memory is preferred twice as readily. Neighbors
-# are looked for in exactly the same scope.
+# what is much used and fading, then what was never replayed, the newest first, however old it is; a moving
+# memory is preferred twice as readily. Neighbors are looked for in exactly the same scope.
 
 PAGE_ROWS = 20_000
 NEIGHBORS = 8
@@ -163,9 +163,8 @@ def _choose_memories(dreaming: Dreaming) -> tuple[list[int], bool]:
     fading = _fading_memories(dreaming, resting, room)
     with dreaming.store.read() as tx:
         received = tx.replays.received_unreplayed(limit=room)
-        since = dreaming.since or dreaming.now - timedelta(hours=REPLAY_HOURS)
-        fresh = tx.replays.fresh(since=since, limit=policy.replay_most)
-    ordered = dict.fromkeys(key for key in (*received, *fading, *fresh) if key not in resting)
+        waiting = tx.replays.unreplayed(limit=policy.replay_most)
+    ordered = dict.fromkeys(key for key in (*received, *fading, *waiting) if key not in resting)
     return sorted(list(ordered)[:room]), True
 
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from engramdb.store.contract import Transaction
-from engramdb.text.mentions import mentions, possible_names, type_of
-from engramdb.text.names import fold, fold_name, name_lists, speaks_of_self, stated_aliases
+from engramdb.text.mentions import mentions, possible_names, type_of, words_in_place_of_names
+from engramdb.text.names import Whose, fold, fold_name, name_lists, speaks_of_self, stated_aliases
 from engramdb.values import Entity, EntityType, Memory, Mention, new_id
 
 MIN_SIMILARITY = 0.85
@@ -96,8 +96,9 @@ def recognise(
             taken.add(fold(name.strip()))
     for mention in sure:
         yield mention, resolve(mention, candidates(mention), similarity=similarity)
-    for name in possible_names(text):
-        if fold(name) in taken:
+    parts = {word for name in taken for word in name.split()}
+    for name in (*possible_names(text), *words_in_place_of_names(text)):
+        if fold(name) in taken or fold(name) in parts:
             continue
         is_given = fold(name) in name_lists().given
         mention = Mention(text=name, type=EntityType.PERSON if is_given else EntityType.UNKNOWN)
@@ -251,7 +252,9 @@ def _met_again(entity: Entity, mention: Mention, *, seen_at: datetime) -> Entity
 
 
 def _is_fuller(new: str, old: str, kind: EntityType) -> bool:
-    """Return whether a person's name has become more complete: Anna, now Anna Schmidt."""
+    """Return whether a name has become more complete: Anna, now Anna Schmidt; or kofi, now Kofi."""
+    if old.islower() and not new.islower() and fold_name(new, kind) == fold_name(old, kind):
+        return True
     is_person = kind is EntityType.PERSON and not new.startswith("@")
     return is_person and len(fold_name(new, kind).split()) > len(fold_name(old, kind).split())
 
@@ -282,6 +285,23 @@ def introduce(tx: Transaction, memory: Memory, *, names: Sequence[str] = (), now
         called = [entity for entity in found if _ends_with_name(name, entity)]
         if len(called) == 1:
             _call(tx, called[0], other, memory, at=min(memory.when, now))
+    for whose, other in told.nicknames:
+        called = [entity for entity in found if _may_mean(whose, entity, speaker)]
+        if len(called) == 1:
+            _call(tx, called[0], other, memory, at=min(memory.when, now))
+
+
+def _may_mean(whose: Whose, entity: Entity, speaker: str | None) -> bool:
+    """Return whether "me", "her" or "it" may mean an entity of the statement."""
+    is_speaker = speaker is not None and fold(entity.name) == fold(speaker)
+    if whose is Whose.SPEAKER:
+        return is_speaker
+    is_person = entity.type is EntityType.PERSON
+    return not is_speaker and (
+        is_person
+        if whose is Whose.SOMEONE
+        else not is_person and entity.type not in (EntityType.LOCATION, EntityType.FILE)
+    )
 
 
 def _first_person(content: str, speaker: str | None) -> tuple[str, ...]:
@@ -300,7 +320,7 @@ def _owners(text: str) -> tuple[str, ...]:
 def _ends_with_name(text: str, entity: Entity) -> bool:
     """Return whether a text is a name of the entity, maybe after what it is: the tool Moneta."""
     folded = [fold_name(one, entity.type) for one in (entity.name, *entity.aliases)]
-    return any(f" {fold(text)}".endswith(f" {one}") for one in folded)
+    return any(f" {form}".endswith(f" {one}") for one in folded for form in (fold(text), fold_name(text)))
 
 
 def _call(tx: Transaction, entity: Entity, other: str, memory: Memory, *, at: datetime) -> None:

@@ -210,7 +210,8 @@ def _words(kind: GapKind, about: Sequence[Memory], moments: Sequence[datetime]) 
     if not all(is_quotable(one) for one in about):
         return _by_topic(kind, about)
     if len(about) == 1:
-        return f"{_told_on(about[0], moments[0])} {_SINGLE.get(kind, _STILL_SO)}"
+        asked = _about_files(about[0]) if kind is GapKind.MISSING_FILES else _SINGLE.get(kind, _STILL_SO)
+        return f"{_told_on(about[0], moments[0])} {asked}"
     if kind is GapKind.DOUBT:
         change, doubtful = about[0], about[-1]
         return f"{_told([change], moments[:1])} Is {_quoted(doubtful, moments[-1])} still so?"
@@ -218,14 +219,19 @@ def _words(kind: GapKind, about: Sequence[Memory], moments: Sequence[datetime]) 
 
 
 _STILL_SO = "Is that still so?"
-_SINGLE = {
-    GapKind.MISSING_FILES: "Files that it names are gone. Is it still so?",
-    GapKind.CONTRADICTION: "That is disputed. Is it right?",
-}
+_SINGLE = {GapKind.CONTRADICTION: "That is disputed. Is it right?"}
 _PAIR = {
     GapKind.CONTRADICTION: "Which holds now?",
     GapKind.INTERFERENCE: "They are easily confused: what tells them apart?",
 }
+
+
+def _about_files(memory: Memory) -> str:
+    """Return the question about the files that a memory names."""
+    *others, last = [shorten_name(path) for path in memory.traits.paths] or ["A file that it names"]
+    if not others:
+        return f"{last} is not there any more. Is it still so?"
+    return f"Not all of {', '.join(others)} and {last} are there any more. Is it still so?"
 
 
 def is_quotable(memory: Memory) -> bool:

@@ -333,7 +333,8 @@ def _by_id_or_name(tx: Transaction, name_or_id: str, scope: Scope) -> tuple[list
 def _as_one(same: Sequence[Entity], told: Sequence[Appearance]) -> Entity:
     """Return one entity under all its names, with the moments and the number of what was told of it."""
     main = same[0]
-    names = [alias for one in same for alias in (one.name, *one.aliases) if alias != main.name]
+    every = (alias for one in same for alias in (one.name, *one.aliases))
+    names = [alias for alias in every if alias.casefold() != main.name.casefold()]
     moments = [one.when for one in told] or [main.first_seen, main.last_seen]
     return replace(
         main,

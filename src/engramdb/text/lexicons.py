@@ -343,6 +343,12 @@ def rows(name: str) -> list[list[str]]:
     return [line.split("\t") for line in lines if not line.startswith("#")]
 
 
+def plain_text(name: str) -> str:
+    """Return the words of a plain list without its comments."""
+    lines = (DATA / f"{name}.txt").read_text("utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#"))
+
+
 def word_set(row: str) -> frozenset[str]:
     """Return the words of a row."""
     return frozenset(row.split())

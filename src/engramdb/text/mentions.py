@@ -19,8 +19,9 @@ from engramdb.text.name_runs import (
     words_of,
 )
 from engramdb.text.names import fold, fold_name, name_lists
+from engramdb.text.names_small import renamed_things, small_names, words_used_as_names
 from engramdb.text.normalize import lazy
-from engramdb.text.technologies import find_technologies
+from engramdb.text.technologies import find_technologies, technology_class
 from engramdb.values import EntityType, Mention
 
 # Find people and places in Chinese, Japanese and Korean, where no capital and often no space marks a name.
@@ -88,7 +89,8 @@ _EXTENSION = lazy(
     r"png|jpe?g|svg|gif|zip|tar|gz|db|sqlite|tf|proto|vue|svelte|dart|lua|ex|exs|hs|ml|clj|r|jl)\Z",
     re.IGNORECASE,
 )
-_LIBRARY = lazy(r"(?:node|next|vue|d3|three|express|nuxt|chart|socket)\.(?:js|io)\Z", re.IGNORECASE)
+_LIBRARY = lazy(r"(?:d3|three|chart|socket)\.(?:js|io)\Z", re.IGNORECASE)
+"""Libraries that are called like files and are in no list of technologies."""
 _PATH = lazy(r"(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)+/?\Z")
 _HANDLE = lazy(r"@[A-Za-z][\w.-]{0,38}\Z")
 
@@ -150,7 +152,8 @@ def _file_or_handle(chunk: str, start: int) -> Placed | None:
     end = start + len(chunk)
     if _HANDLE.match(chunk):
         return start, end, Mention(text=chunk, type=EntityType.PERSON)
-    is_library = _LIBRARY.match(chunk) is not None or (chunk[0].isupper() and chunk.endswith(".js"))
+    is_known = _LIBRARY.match(chunk) is not None or technology_class(chunk) is not None
+    is_library = is_known or (chunk[0].isupper() and chunk.endswith(".js"))
     is_named_file = _EXTENSION.search(chunk) is not None and not is_library and "@" not in chunk
     if is_named_file or _PATH.match(chunk):
         return start, end, Mention(text=chunk, type=EntityType.FILE)
@@ -222,7 +225,9 @@ def mentions(text: str, *, speaker: str | None = None) -> tuple[Mention, ...]:
     apart, bare, words = _read(text[:MAX_CHARACTERS])
     found = _Spans([*apart, *relations(bare, speaker)])
     found.add_free(lower_case_names(bare))
+    found.add_free(renamed_things(bare))
     found.add_free(_capitalised(bare, words, found))
+    found.add_free(small_names(bare, words))
     every = [*found.placed, *unspaced_mentions(bare)]
     in_order = [mention for _, _, mention in sorted(every, key=lambda placed: placed[:2])]
     return _distinct(in_order)[:MAX_MENTIONS]
@@ -239,6 +244,12 @@ def possible_names(text: str) -> tuple[str, ...]:
     given = name_lists().given
     small = [bare[word.start : word.end] for word in words if not word.is_capital and word.folded in given]
     return tuple(dict.fromkeys([*first, *small]))[:MAX_MENTIONS]
+
+
+def words_in_place_of_names(text: str) -> tuple[str, ...]:
+    """Return small words, common ones too, that stand where only someone's name can: "shiv wants it"."""
+    _, bare, words = _read(text[:MAX_CHARACTERS])
+    return tuple(dict.fromkeys(words_used_as_names(bare, words)))[:MAX_MENTIONS]
 
 
 @cached(64)  # a statement is asked what it names, and what it may name

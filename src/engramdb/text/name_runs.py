@@ -6,102 +6,32 @@ import re
 
 from msgspec import Struct
 
-from engramdb.text.lexicons import LANGUAGES, any_pattern
+from engramdb.text.english_words import is_english_word
+from engramdb.text.name_cues import (
+    BEFORE_A_PLACE,
+    DEFINITE,
+    EFFORT_AFTER,
+    FIRM_ACT,
+    FOOD_AFTER,
+    HUMAN_ACT,
+    MAY_SOMEONE,
+    NOUN_AFTER,
+    OF_A_FIRM,
+    OF_A_PLACE,
+    OF_A_PROJECT,
+    OF_A_THING,
+    OF_SOMEONE,
+    OF_SOMEONE_FROM,
+    OF_SOMEONE_NAMED,
+    PERSON_ACT,
+    SOMEONE_DOES,
+    THEIRS,
+    TO_SOMEONE,
+)
 from engramdb.text.names import fold, name_lists
 from engramdb.text.normalize import lazy
+from engramdb.text.topics import is_topic_word
 from engramdb.values import EntityType, Mention
-
-# What stands beside a name and gives away what it names.
-#
-# Patterns named `OF_…` are searched in the few characters before a name and end at it, those named `…_ACT`
-# are matched right behind it. The windows are short, so no pattern can run away.
-
-_CUES = {
-    name: any_pattern([getattr(one.names, name) for one in LANGUAGES.values()])
-    for name in ("called", "works_at", "lives_in")
-}
-_PEOPLE_DO = (
-    r"said|says|told|tells|asked|asks|thinks|thought|wants|wanted|likes|liked|loves|loved|hates|hated|prefers|"
-    r"preferred|wrote|writes|sent|sends|lives|lived|works|worked|joined|joins|manages|managed|runs|owns|bought|"
-    r"plays|played|met|moved|agreed|teaches|taught|went|came|gave|knows|believes|feels|felt|hopes|hoped|suggested|"
-    r"recommended|explained|mentioned|promised|decided|presented|reported|reviewed|tested|fixed|pushed|signed|"
-    r"cancelled|retired|called|calls|spoke|speaks|studies|studied|married|quit|left|owes|cooks|cooked|drinks|eats|"
-    r"ate|brought|helped|helps|visited|visits|started|enjoys|needs|needed|got|has|had|made|makes|took|leads|led|"
-    r"built|thanked|paid|won|share|argue|approved|asks|complained|forgot|remembers|organises|organised|organizes|"
-    r"are (?:brothers|sisters|cousins|siblings|friends|married|colleagues)|"
-    r"(?:is|was) (?:\w+ing|born|married|allergic|afraid|\w+ed|my|our|his|her|their|a|an)|"
-    r"will \w+|can|could|would|should|did|does|doesn['’]t|didn['’]t|won['’]t|can['’]t"
-)
-PERSON_ACT = lazy(rf" (?:also |still |just |really |always |never |already )?(?:{_PEOPLE_DO})\b")
-
-FIRM_ACT = lazy(
-    r" (?:announced|delivered|acquired|hired|raised|released|launched|offered|accepted|rejected|sent|wants|"
-    r"bought|sells|said|says|charged|refunded|reported|shipped|pays|paid|has|will|"
-    r"is (?:hiring|a|an|the))\b|['’]s "
-)
-
-OF_SOMEONE_NAMED = lazy(
-    rf"\b(?:(?:is|was|are|am|be|'s|’s) )?(?:called|named|name is|{_CUES['called']}) \Z",
-    re.IGNORECASE,
-)
-
-OF_SOMEONE = lazy(
-    r"\b(?:wife|husband|partner|spouse|fianc[ée]e?|brother|sister|mother|father|son|daughter|cousin|uncle|aunt|niece|"
-    r"nephew|friend|boyfriend|girlfriend|boss|manager|colleague|coworker|teammate|neighbou?r|teacher|roommate|"
-    r"married to|engaged to|dating|talk(?:ed|ing)? (?:to|with)|sp(?:oke|eak|eaking) (?:to|with)|told|thanked|"
-    r"emailed|met with|(?:lunch|dinner|coffee|breakfast|meeting) with|introduced (?:me|us) to),? \Z",
-    re.IGNORECASE,
-)
-
-OF_A_THING = lazy(
-    r"\b(?:cats?|dogs?|pets?|puppy|kitten|hamster|rabbit|parrot|horse|boat|car|robot|fish|shop|store|restaurant|café|"
-    r"cafe|bar|pub|bakery|hotel|band|book|novel|film|movie|song|album|show|series|podcast|blog|course|product|brand|"
-    r"device|feature|language|house|model|ai|bot|persona|mode)(?:['’]s name)?"
-    r"(?:,| is| was| are)?(?: called| named)?,? \Z",
-    re.IGNORECASE,
-)
-
-OF_A_PROJECT = lazy(
-    r"\b(?:project|app|application|repo|repository|initiative|library|tool|game|startup idea|website|projekt|"
-    r"projet|proyecto|progetto)(?: is| was)?(?: called| named)?,? \Z",
-    re.IGNORECASE,
-)
-
-OF_A_FIRM = lazy(
-    r"\b(?:work(?:s|ed|ing)?|jobs?|intern(?:s|ed|ing|ship)?|employed|hired|role|position|interview(?:s|ed|ing)?|"
-    r"contract(?:s|ed)?|engineer|developer|consult(?:s|ed|ant)?|career|deal|offer|salary|account|bank)"
-    r"(?: \w+){0,2}? (?:at|for|by|with|from)(?: the)? \Z"
-    r"|\b(?:ceo|cto|cfo|coo|founder|co-founder|director|head|employee|owner|president|chairman)"
-    r" (?:of|at)(?: the)? \Z"
-    r"|\b(?:client|customer|employer|company|startup|supplier|vendor|competitor|firm)(?: is)?"
-    r"(?: called| named)?,? \Z"
-    r"|\b(?:joined|joining|join|left|quit) \Z"
-    rf"|\b(?:{_CUES['works_at']}) \Z",
-    re.IGNORECASE,
-)
-OF_SOMEONE_FROM = lazy(r"(?:\A|[.!?,] |and |with )[A-ZÀ-Þ][a-zß-ÿ]+ (?:from|at) \Z")
-
-OF_A_PLACE = lazy(
-    r"\b(?:liv(?:e|es|ed|ing)|based|born|raised|gr[eo]w up|located|hosted|stay\w*|arriv\w*|hik\w+|holiday\w*|"
-    r"vacation\w*|house|home|apartment|flat|office|wedding|conference|summer|winter|weekend|resid\w+|settled|"
-    r"retired|studied|studies|study|met|work(?:s|ed|ing)?|school|family|parents|spent|honeymoon|is|was|are|were)\b"
-    r"[^.!?;]{0,24}?\b(?:in|near|outside|around)(?: the)? \Z"
-    r"|\b(?:mov(?:e|es|ed|ing)|fly|flew|flies|flying|flights?|travel\w*|trips?|went|going|goes|go|driv\w+|drove|"
-    r"relocat\w*|return\w*|emigrat\w*|trains?|ferry|bus|commut\w*|back|way|came|come|comes|journey)\b"
-    r"[^.!?;]{0,30}?\b(?:to|from|in|via)(?: the)? \Z"
-    r"|\b(?:village|town|city|island|suburb|district|country|region)(?: called| named|,)? \Z"
-    r"|\bvisit(?:s|ed|ing)? (?:the )?\Z|\b(?:capital|city|town|north|south|east|west) of \Z"
-    rf"|\b(?:{_CUES['lives_in']}) \Z",
-    re.IGNORECASE,
-)
-BEFORE_A_PLACE = lazy(
-    r"\b(?:in|near|to|from|at|around|via|visit(?:ed|ing)?|leave|left|en|em|à|nach|aus|в|из)(?: the)? \Z",
-    re.IGNORECASE,
-)
-
-DEFINITE = lazy(r"(?:\b(?:the|our|my|this|his|her|their)|['’]s) \Z", re.IGNORECASE)
-NOUN_AFTER = lazy(r" ([a-z]+)\b")
-FOOD_AFTER = lazy(r" (?:sandwich|pie|soup|burger|stew|breast|dinner|curry|juice|salad|cake|wings?)\b")
 
 _WORD = lazy(r"\w+")
 _SMALL_GERMAN = """
@@ -111,6 +41,9 @@ oder wenn weil dass wo sie alle unser unsere
 """
 _SMALL_ENGLISH = "the is are of to and my for with it was on at that has i a his her we"
 _GERMAN_WORDS, _ENGLISH_WORDS = frozenset(_SMALL_GERMAN.split()), frozenset(_SMALL_ENGLISH.split())
+_SMALL_TYPED = "from u this you can but so then ok pls tbh btw our in be off an"
+_TYPED_ENGLISH = frozenset(_SMALL_TYPED.split())
+"""Small words of short messages, which the others may be missing in."""
 _GERMAN = lazy(rf"\b(?:{'|'.join(_SMALL_GERMAN.split())}|für|über|kein\w*)\b", re.IGNORECASE)
 _ENGLISH = lazy(rf"\b(?:{'|'.join(_SMALL_ENGLISH.split())})\b", re.IGNORECASE)
 
@@ -124,6 +57,13 @@ def capitals_prove_nothing(text: str) -> bool:
         english = sum([word in _ENGLISH_WORDS for word in words])
         return german > english
     return len(_GERMAN.findall(start)) > len(_ENGLISH.findall(start))
+
+
+def reads_like_english(text: str) -> bool:
+    """Return whether a text has small English words, and more of them than German ones."""
+    words: list[str] = _WORD.findall(text[:400].lower())
+    english = sum([word in _ENGLISH_WORDS or word in _TYPED_ENGLISH for word in words])
+    return english > sum([word in _GERMAN_WORDS for word in words])
 
 
 # Find runs of capitalised words, the raw material of names.
@@ -247,12 +187,14 @@ def _is_head(word: Word) -> bool:
 
 
 def _joined(text: str, words: list[Word], at: int) -> bool:
-    """Return whether a word and the next belong together: a space between, or the dot of "Dr." or "J."."""
+    """Return whether two words belong together, as in "Dr. Anna" and "St. Thomas' Hospital"."""
     gap = text[words[at].end : words[at + 1].start]
     if gap == " ":
         return True
     is_short = words[at].end - words[at].start == 1 or words[at].folded in name_lists().person_titles
-    return (gap == ". " and is_short) or gap == " & "
+    is_plural_owner = gap in ("' ", "’ ") and words[at].folded.endswith("s")
+    is_saint = gap == ". " and words[at].folded in ("st", "ste")
+    return (gap == ". " and is_short) or gap == " & " or is_saint or is_plural_owner
 
 
 # Decide what a run of capitalised words names: a person, an organisation, a place, a project, or nothing.
@@ -300,6 +242,9 @@ def run_mention(text: str, run: CapitalizedRun, *, is_tool: bool, is_german: boo
 def _trimmed(run: CapitalizedRun) -> CapitalizedRun | None:
     """Return the run without words that only start the sentence, or None where no name is left."""
     lists = name_lists()
+    is_title_case = not run.starts_sentence and run.words[0].folded in lists.starters - lists.articles
+    if is_title_case and not _is_given(run) and run.folded not in lists.places:
+        return None  # "do it Your Way": who writes small words large says nothing by it
     while run.folded not in lists.places and _is_only_a_start(run):
         if len(run.words) == 1:
             return None
@@ -313,6 +258,8 @@ def _is_only_a_start(run: CapitalizedRun) -> bool:
     """Return whether the first word is no part of the name: "The", or "Call" before Pedro."""
     lists = name_lists()
     first, rest = run.words[0].folded, run.words[1:]
+    if any(" ".join(word.folded for word in run.words[:length]) in lists.places for length in (2, 3)):
+        return False  # New York Times
     if first in lists.starters:
         return not (first in lists.given_words and not rest)
     if first in lists.given or first in lists.given_words or first in lists.person_titles:
@@ -426,7 +373,7 @@ def _is_meant_as_name(run: CapitalizedRun, after: str) -> bool:
     if len(run.words) > 1:
         return not _is_no_name(run.words[1].folded)
     if run.starts_sentence or first in lists.not_names:
-        return PERSON_ACT.match(after) is not None
+        return PERSON_ACT.match(after) is not None or HUMAN_ACT.match(after) is not None
     return True
 
 
@@ -438,9 +385,29 @@ def _by_cues(run: CapitalizedRun, before: str, after: str, *, is_german: bool) -
         return EntityType.ORGANIZATION
     if OF_A_PLACE.search(before) and not is_german:
         return EntityType.LOCATION
-    is_acting = len(run.words) in (2, 3) and PERSON_ACT.match(after) and run.words[0].folded != "team"
-    is_person = OF_SOMEONE_NAMED.search(before) or OF_SOMEONE.search(before) or is_acting
-    return EntityType.PERSON if is_person else None
+    if EFFORT_AFTER.match(after) and DEFINITE.search(before):
+        return EntityType.PROJECT
+    return EntityType.PERSON if _is_someone(run, before, after) else None
+
+
+def _is_someone(run: CapitalizedRun, before: str, after: str) -> bool:
+    """Return whether what stands around a run speaks of a person; a common word needs more than a verb."""
+    if OF_SOMEONE_NAMED.search(before) or OF_SOMEONE.search(before):
+        return True
+    is_acting = PERSON_ACT.match(after) is not None and run.words[0].folded != "team"
+    if len(run.words) in (2, 3) and is_acting:
+        return True
+    if len(run.words) > 1 or is_english_word(run.folded) or is_topic_word(run.folded):
+        return False
+    is_asked = TO_SOMEONE.search(before) or (MAY_SOMEONE.search(before) and SOMEONE_DOES.match(after))
+    return bool(HUMAN_ACT.match(after) or is_asked or (run.words[-1].is_owner and THEIRS.match(after)))
+
+
+_CODE_NAME = lazy(
+    r"[a-z](?:Service|Controller|Manager|Factory|Handler|Client|Repository|Exception|Error|Config|Provider|Helper|"
+    r"Utils?|Model|View|Test|Builder|Adapter|Impl|Props|State|Context|Request|Response|Dto|DTO|Id|Type|Store|Hook)\b"
+)
+"""Names in code, such as UserService: they name nothing that is talked about."""
 
 
 def _unknown(text: str, run: CapitalizedRun) -> EntityType | None:
@@ -450,4 +417,5 @@ def _unknown(text: str, run: CapitalizedRun) -> EntityType | None:
     is_code = any(len(word.folded) > _MAX_UNKNOWN_LETTERS for word in run.words) or any(
         character.isdigit() or character == "_" for character in written
     )
+    is_code = is_code or _CODE_NAME.search(written) is not None
     return None if is_first_word or is_code or written.isupper() else EntityType.UNKNOWN

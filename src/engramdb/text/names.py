@@ -6,12 +6,14 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from functools import cache
 
 from msgspec import Struct
 
 from engramdb.erasable_cache import cached
-from engramdb.text.lexicons import registry
+from engramdb.text.english_words import is_english_word
+from engramdb.text.lexicons import plain_text, registry, word_set
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies
 from engramdb.values import EntityType
@@ -30,7 +32,7 @@ _HONORIFIC = lazy(r"(?<=.)(?:さん|様|くん|君|ちゃん|先生|\s?씨)\Z")
 
 
 class NameLists(Struct, frozen=True, kw_only=True):
-    """The words of data/names.toml, folded."""
+    """The words of data/names.toml, data/given_names.txt and data/cities.txt, folded."""
 
     given: frozenset[str]
     given_words: frozenset[str]
@@ -54,6 +56,7 @@ class NameLists(Struct, frozen=True, kw_only=True):
     articles: frozenset[str]
     not_names: frozenset[str]
     starters: frozenset[str]
+    not_small_names: frozenset[str]
 
 
 @cache
@@ -61,9 +64,11 @@ def name_lists() -> NameLists:
     """Return the lists, read at the first call."""
     found = registry("names")
     words = {name: frozenset(fold(text).split()) for name, text in found.items()}
-    words["given"] |= words.pop("given_cyrillic")
+    words["given"] |= words.pop("given_cyrillic") | word_set(plain_text("given_names"))
     for name in ("places", "organisations", "organisation_words"):
         words[name] = frozenset(fold(one.strip()) for one in found[name].replace("\n", " ").split(","))
+    cities = plain_text("cities").replace("\n", " ").split(",")
+    words["places"] |= frozenset(one.strip() for one in cities) - words["given"]
     chinese = found["family_chinese"]
     return NameLists(**{**words, "family_chinese": chinese})
 
@@ -226,6 +231,15 @@ def _lists() -> dict[str, frozenset[str]]:
 # name ("known as", "for short"), and the name must look like one. Relations count only where people have
 # one of a kind, or few.
 
+
+class Whose(StrEnum):
+    """Whom or what a pronoun means that is told a name of."""
+
+    SOMEONE = "someone"
+    THING = "thing"
+    SPEAKER = "speaker"
+
+
 MAX_CHARACTERS = 2000
 """What lies behind is not looked at: names are told in a sentence, not in a document."""
 
@@ -240,7 +254,18 @@ _SAID = (
 _TELLING = tuple(
     lazy(pattern)
     for pattern in (
-        rf"\b{_FULL_NAME},? \(?(?:(?:is|was|has been) )?{_SAID} {_OTHER}",
+        rf"\b{_FULL_NAME},? \(?(?:who )?(?:(?:is|was|has been) )?{_SAID} {_OTHER}",
+        rf"\b{_FULL_NAME},? (?:\((?:formerly|previously|ex|née|was)|formerly|previously|née) {_OTHER}",
+        rf"\b{_FULL_NAME} used to be (?:called |known as |named )?{_OTHER}(?=[.,;:!)]|\Z)",
+        rf"\brenamed (?:from )?{_OTHER} to {_FULL_NAME}",
+        rf"\b{_OTHER} (?:is now (?:called|named|known as)|(?:was |has been )?rebranded (?:to|as)) "
+        rf"{_FULL_NAME}",
+        rf"\b{_FULL_NAME},? \(?(?:whom|which|who) (?:we|they|everyone|everybody|people)(?: all| just)? "
+        rf"calls? {_OTHER}",
+        rf"\b{_FULL_NAME},? (?:likes|wants|prefers) to be called {_OTHER}",
+        rf"\b{_FULL_NAME},? \(?code ?name {_OTHER}",
+        rf"\b{_OTHER},? short for {_FULL_NAME}",
+        rf"\b{_FULL_NAME}, or {_OTHER},? as (?=[^.!?]{{2,40}}\b(?:knows?|calls?)\b)",
         rf"\b{_FULL_NAME},? (?:or )?{_OTHER},? "
         r"(?:for short|to (?:his|her|their|my|our) friends)(?=[.,;:)]|\Z)",
         rf"\b{_FULL_NAME}['’]s (?:nickname|code ?name|short name) is {_OTHER}",
@@ -249,6 +274,45 @@ _TELLING = tuple(
         rf"(?P<name>{_WORD}(?: {_WORD})?) [\"“]?(?P<other>{_WORD})[\"”]?(?=[.!,;]|\Z)",
     )
 )
+_SMALL_WORD = r"[^\W\d_][\w.-]{0,30}\w"
+_SMALL_TELLING = tuple(
+    lazy(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?P<name>(?:{_SMALL_WORD} ){{0,2}}{_SMALL_WORD}),? \(?(?:who )?(?:is |was )?{_SAID} "
+        rf"(?P<other>{_SMALL_WORD})",
+        rf"\b(?P<name>{_SMALL_WORD}),? or (?P<other>{_SMALL_WORD})(?:,? for short)(?=[.,;:)]|\Z)",
+    )
+)
+"""The same in small letters; neither name may be a common word."""
+
+_TELLS_A_NAME = lazy(
+    r"(?:go|goes|went) by|known as|aka\b|a\.k\.a\.|nick ?name|alias|code[ -]?name|renamed|rebranded|genannt|"
+    r"surnomm|apodad|dett[oa]\b|short\b|used to (?:call|be)|call|to (?:his|her|their|my|our) friends|"
+    r"formerly|previously|née|\((?:ex|was) |is now|, or ",
+    re.IGNORECASE,
+)
+"""What every text has that tells another name in words; most have none of it."""
+
+_RENAMED = lazy(
+    rf"\bused to (?:call|be called|be known as) (?P<other>{_SMALL_WORD}),? (?:is|are) now (?:called |named )?"
+    rf"(?P<name>{_SMALL_WORD})",
+    re.IGNORECASE,
+)
+_HAS_LETTERS = lazy(r"[A-Z]{2,6}[,)]")
+_ACRONYM = lazy(rf"\b(?:The )?{_FULL_NAME}(?:, (?:the |or )?| \((?:the )?)(?P<other>[A-Z]{{2,6}})(?=[,)])")
+_CALLERS = r"\b(?:we|they|everyone|everybody|people|friends|i)(?: all)?(?: just)? calls?"
+_NICKNAME = rf" [\"“]?(?P<other>{_SMALL_WORD})"
+_CALLED_BY_PRONOUN = {
+    Whose.SOMEONE: lazy(
+        rf"(?:{_CALLERS} (?:her|him|them)|\b(?:she|he|they)(?: usually| mostly| also)? (?:goes|go|went) by)"
+        rf"{_NICKNAME}",
+        re.IGNORECASE,
+    ),
+    Whose.THING: lazy(rf"{_CALLERS} it{_NICKNAME}", re.IGNORECASE),
+    Whose.SPEAKER: lazy(
+        rf"(?:{_CALLERS} me|\bcall me|\bi(?: usually| mostly)? go by){_NICKNAME}", re.IGNORECASE
+    ),
+}
 _INSIDE = lazy(rf"\b(?P<first>{_WORD}) [\"“„«(](?P<other>{_WORD})[\"”“»)] (?P<last>{_WORD})")
 _KIN = {
     **dict.fromkeys(("mother", "mum", "mom"), "mother"),
@@ -263,7 +327,9 @@ _RELATED = lazy(
     rf"(?:is (?:called|named) )?{_FULL_NAME}"
 )
 _SELF = lazy(
-    r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ii]ch|[Mm]eine?[nrms]?|[Mm]ich|[Mm]ir|[Jj]e|[Yy]o|[Яя])\b"
+    r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ii]ch|[Mm]eine?[nrms]?|[Mm]ich|[Mm]ir|[Jj]e|[Yy]o|[Яя]"
+    r"|i['’](?:m|ve|d|ll)|i (?:am|was|have|had|live|love|hate|like|moved|work|want|need|got|went|prefer|use|"
+    r"think|just|also|do|don['’]?t|can|can['’]?t|could|will|would|never|always|quit|bought|met))\b"
 )
 
 
@@ -272,19 +338,30 @@ class StatedAliases(Struct, frozen=True):
 
     pairs: tuple[tuple[str, str], ...]
     rest: str
+    nicknames: tuple[tuple[Whose, str], ...] = ()
+    """What someone is called who is only "her", "it" or "me" there: "we call her Minnie"."""
 
 
 def stated_aliases(text: str, *, speaker: str | None = None) -> StatedAliases:
     """Return what a text says about names; "my sister Julia" says that she is the speaker's sister."""
-    pairs, rest = [], text
-    for match in _telling(text[:MAX_CHARACTERS]):
+    read = text[:MAX_CHARACTERS]
+    told = [(name, match) for name, match in _telling(read) if _are_names(name, match["other"])]
+    called: list[tuple[Whose, re.Match[str]]] = []
+    if _TELLS_A_NAME.search(read):
+        told += [(match["name"], match) for match in _small_telling(read)]
+        called = [
+            (whose, match)
+            for whose, pattern in _CALLED_BY_PRONOUN.items()
+            for match in pattern.finditer(read)
+            if _may_be_called(match["other"])
+        ]
+    rest = text
+    for _, match in (*told, *called):
         start, end = match.span("other")
-        inside = match.re.pattern == _INSIDE.pattern
-        name = f"{match['first']} {match['last']}" if inside else match["name"]
-        if _are_names(name, match["other"]):
-            pairs.append((name, match["other"]))
-            rest = f"{rest[:start]}{' ' * (end - start)}{rest[end:]}"
-    return StatedAliases(tuple(dict.fromkeys([*pairs, *_related(text[:MAX_CHARACTERS], speaker)])), rest)
+        rest = f"{rest[:start]}{' ' * (end - start)}{rest[end:]}"
+    pairs = [*((name, match["other"]) for name, match in told), *_related(read, speaker)]
+    nicknames = tuple((whose, match["other"]) for whose, match in called)
+    return StatedAliases(tuple(dict.fromkeys(pairs)), rest, nicknames)
 
 
 def speaks_of_self(text: str) -> bool:
@@ -292,9 +369,44 @@ def speaks_of_self(text: str) -> bool:
     return _SELF.search(text) is not None
 
 
-def _telling(text: str) -> Iterator[re.Match[str]]:
-    for pattern in (*_TELLING, _INSIDE):
-        yield from pattern.finditer(text)
+def _telling(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Yield the names that are told another name of, and where that is told."""
+    for pattern in _TELLING if _TELLS_A_NAME.search(text) else ():
+        yield from ((match["name"], match) for match in pattern.finditer(text))
+    yield from ((f"{match['first']} {match['last']}", match) for match in _INSIDE.finditer(text))
+    yield from (
+        (one["name"], one) for one in _ACRONYM.finditer(text) if _are_initials(one["other"], one["name"])
+    )
+
+
+def _small_telling(text: str) -> Iterator[re.Match[str]]:
+    """Yield where another name is told in small letters, or that something has been renamed."""
+    for pattern in _SMALL_TELLING:
+        for match in pattern.finditer(text):
+            is_small = match["other"].islower() and match["name"].split()[-1].islower()
+            if (
+                is_small
+                and _may_be_called(match["other"])
+                and not is_english_word(fold(match["name"].split()[-1]))
+            ):
+                yield match
+    yield from _RENAMED.finditer(text)
+
+
+def _may_be_called(other: str) -> bool:
+    """Return whether a word is a name where one is told: large, or no common word."""
+    folded, lists = fold(other), name_lists()
+    is_plain = folded in lists.not_names or folded in lists.starters or folded in lists.not_small_names
+    return not is_plain and (other[0].isupper() or not is_english_word(folded))
+
+
+def _are_initials(letters: str, name: str) -> bool:
+    """Return whether letters are the first ones of a name's words, those in small letters left out or not."""
+    words = name.split()
+    return len(words) > 1 and letters.casefold() in (
+        "".join(word[0] for word in words).casefold(),
+        "".join(word[0] for word in words if word[0].isupper()).casefold(),
+    )
 
 
 def _related(text: str, speaker: str | None) -> Iterator[tuple[str, str]]:

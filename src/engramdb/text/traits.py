@@ -15,6 +15,7 @@ from engramdb.text.names import find_people
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies, technology_class
 from engramdb.text.terms import STOP_WORDS, query_terms, terms
+from engramdb.text.topics import named_topics, topic_names
 from engramdb.values import Traits
 
 TOPIC_CHANGED_BELOW = 0.35
@@ -43,17 +44,8 @@ def topic_terms(text: str) -> frozenset[str]:
         stems
         | {technology.name.casefold() for technology in technologies}
         | {TOPIC_MARK + technology.kind for technology in technologies}
-        | {TOPIC_MARK + topic for topic in listed_topics(stems)}
+        | {TOPIC_MARK + topic for topic in named_topics(text)}
     )
-
-
-def listed_topics(stems: frozenset[str] | set[str]) -> list[str]:
-    """Return the topics of the fixed list that these stems speak for, the best first."""
-    votes: dict[str, int] = {}
-    for stem in stems:
-        for topic in _topics_by_stem().get(stem, ()):
-            votes[topic] = votes.get(topic, 0) + 1
-    return sorted(votes, key=lambda topic: (-votes[topic], topic))
 
 
 def overlap(a: frozenset[str], b: frozenset[str], *, similarity: float | None = None) -> float:
@@ -94,15 +86,6 @@ def _is_grammar(stem: str) -> bool:
 @cache
 def _empty_stems() -> frozenset[str]:
     return frozenset(terms(_lists()["empty"])).union(terms(" ".join(STOP_WORDS)))
-
-
-@cache
-def _topics_by_stem() -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    for topic, words in _lists()["topics"].items():
-        for stem in dict.fromkeys(query_terms(words)):
-            found.setdefault(stem, []).append(topic)
-    return {stem: tuple(topics) for stem, topics in found.items()}
 
 
 @cache
@@ -148,7 +131,7 @@ _PATH = lazy(
 )
 _NOT_A_PATH = lazy(r"\A/?\d+(?:/\d+)*\Z|\A/\w{1,2}\Z")
 _HAN, _KANA = "\u4e00-\u9fff", "\u3040-\u30ff"
-_PLAIN_WORD = lazy(rf"[^\W\d_{_HAN}{_KANA}]{{2,40}}|(?<![{_HAN}])[{_HAN}]{{2,4}}(?![{_HAN}])")
+_PLAIN_WORD = lazy(rf"[^\W\d_{_HAN}{_KANA}]{{2,40}}(?!['’]t\b)|(?<![{_HAN}])[{_HAN}]{{2,4}}(?![{_HAN}])")
 _FENCE = lazy(r"```([A-Za-z+#]{1,15})\b")
 _CODE_SIGNS = (
     (
@@ -235,12 +218,13 @@ def infer_traits(text: str, *, sentiment: str | None = None) -> Traits:
 
 def _topics(text: str, kinds: list[str], people: tuple[str, ...]) -> tuple[str, ...]:
     """Return what a text is about: topics of the fixed list, kinds of technology, then its own words."""
+    topics = named_topics(text)
     stems = frozenset(stem for stem in query_terms(text) if tells(stem))
-    named = {part.casefold() for name in people for part in name.split()}
+    left_out = {part.casefold() for name in people for part in name.split()} | topic_names()
     words = [word.casefold() for word in _PLAIN_WORD.findall(text)]
-    counted = Counter(word for word in words if word not in named and not stems.isdisjoint(terms(word)))
+    counted = Counter(word for word in words if word not in left_out and not stems.isdisjoint(terms(word)))
     own = sorted(counted, key=lambda word: (-counted[word], words.index(word)))
-    return _distinct([*listed_topics(stems)[:3], *kinds[:2], *own])[:MOST_TOPICS]
+    return _distinct([*topics, *kinds[:2], *own])[:MOST_TOPICS]
 
 
 def _may_hold_path(text: str) -> bool:
@@ -262,12 +246,12 @@ def _paths(text: str) -> tuple[str, ...]:
 
 
 def _is_path(name: str) -> bool:
-    """Return whether what looks like a file is one: Node.js and Vue.js are technologies and nothing else."""
+    """Return whether what looks like a file is one: Node.js and vue.js are technologies and nothing else."""
     return "." not in name or not _is_technology(name)
 
 
 def _is_technology(name: str) -> bool:
-    return name == name.capitalize() and technology_class(name) is not None
+    return "/" not in name and technology_class(name) is not None
 
 
 def _dates(text: str) -> tuple[str, ...]:

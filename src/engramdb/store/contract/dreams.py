@@ -352,8 +352,8 @@ class Replays(Protocol):
         """Return the keys of active memories that came from others and were never replayed, oldest first."""
         ...
 
-    def fresh(self, *, since: datetime, limit: int) -> Sequence[int]:
-        """Return the keys of active memories stored since then, the most moving and then the newest first."""
+    def unreplayed(self, *, limit: int) -> Sequence[int]:
+        """Return the keys of active memories never replayed, the most moving and then the newest first."""
         ...
 
     def naming_files(self, *, after_key: int, limit: int) -> Sequence[int]:

@@ -323,9 +323,9 @@ _RECEIVED = (
     f"SELECT m.key FROM memories m WHERE m.source = '{Source.INGEST}' AND {_USABLE} AND NOT EXISTS "
     "(SELECT 1 FROM replays r WHERE r.memory = m.key) ORDER BY m.key LIMIT ?"
 )
-_FRESH = (
-    f"SELECT m.key FROM memories m WHERE m.created_at >= ? AND {_USABLE} "
-    "ORDER BY m.arousal > ? DESC, m.key DESC LIMIT ?"
+_UNREPLAYED = (
+    f"SELECT m.key FROM memories m WHERE {_USABLE} AND NOT EXISTS "
+    "(SELECT 1 FROM replays r WHERE r.memory = m.key) ORDER BY m.arousal > ? DESC, m.key DESC LIMIT ?"
 )
 _NAMING_FILES = (
     f"SELECT DISTINCT m.key FROM memories m JOIN memory_traits t ON t.memory = m.key AND t.kind = '{PATH}' "
@@ -362,11 +362,9 @@ class ReplaysTable:
         rows: list[Any] = self._connection.execute(_RECEIVED, (limit,)).fetchall()
         return [key for (key,) in rows]
 
-    def fresh(self, *, since: datetime, limit: int) -> Sequence[int]:
-        """Return the keys of active memories stored since then, the most moving and then the newest first."""
-        rows: list[Any] = self._connection.execute(
-            _FRESH, (to_microseconds(since), MOVING_AROUSAL, limit)
-        ).fetchall()
+    def unreplayed(self, *, limit: int) -> Sequence[int]:
+        """Return the keys of active memories never replayed, the most moving and then the newest first."""
+        rows: list[Any] = self._connection.execute(_UNREPLAYED, (MOVING_AROUSAL, limit)).fetchall()
         return [key for (key,) in rows]
 
     def naming_files(self, *, after_key: int, limit: int) -> Sequence[int]:

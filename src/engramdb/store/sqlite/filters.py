@@ -97,8 +97,13 @@ _SESSION = f"SELECT o.key FROM memories o WHERE o.session {AMONG}"
 _SPEAKING = (
     f"SELECT x.memory FROM entity_mentions x WHERE x.entity IN (SELECT n.entity FROM entity_names n "
     f"WHERE n.scope IN ({VISIBLE}) AND n.folded {AMONG} AND {IS_LIVE_NAME} "
-    f"UNION SELECT e.key FROM entities e WHERE e.id {AMONG} AND e.scope IN ({VISIBLE}))"
+    f"UNION SELECT e.key FROM entities e WHERE e.id {AMONG} AND e.scope IN ({VISIBLE}) "
+    "UNION SELECT min(n.entity) FROM json_each(?) w JOIN entity_names n "
+    "ON n.folded > w.value || ' ' AND n.folded < w.value || '!' JOIN entities e ON e.key = n.entity "
+    f"WHERE e.type = 'person' AND n.scope IN ({VISIBLE}) AND {IS_LIVE_NAME} "
+    "GROUP BY w.value HAVING count(DISTINCT n.entity) = 1)"
 )
+"""By name, by id, or by the first name of the only person who has it: Marta is Marta Silva."""
 
 _NOT_OVER = (
     "(m.forget_after IS NULL OR m.pinned OR m.status NOT IN ('active', 'challenged') OR m.forget_after > ?)"
@@ -204,8 +209,9 @@ def _word_holders(scope: Scope, filters: Filters) -> Iterator[KeysQuery]:
     if filters.sessions:
         yield KeysQuery(_SESSION, "o.key", [to_json(sorted(filters.sessions))])
     if filters.entities:
-        known = [to_json(sorted(name_folds(filters.entities))), INDEXED, to_json(sorted(filters.entities))]
-        yield KeysQuery(_SPEAKING, "x.memory", [*scope_columns(scope), *known, *scope_columns(scope)])
+        place, folds = scope_columns(scope), to_json(sorted(name_folds(filters.entities)))
+        by_name = [*place, folds, INDEXED, to_json(sorted(filters.entities)), *place]
+        yield KeysQuery(_SPEAKING, "x.memory", [*by_name, folds, *place, INDEXED])
 
 
 def _path_bounds(path: str) -> tuple[str, str, str]:
