@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram, Settings
+from engramdb.context.fitting import fitting
 from engramdb.hooks import respond
 from engramdb.hooks.events import parse
-from engramdb.hooks.fitting import fitting
 from engramdb.values import Hit, Memory, Provenance, Reason, Trust, Voice
 from engramdb.values.reading import Force
 
