@@ -34,6 +34,8 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from engramdb import Draft, Engram, Settings
 from engramdb.context.lines import BLOCK, NOTICE, frame_block
 from engramdb.hooks.respond import PROMPT_TOKENS, memory_block
@@ -66,7 +68,7 @@ TREE = "summary of "
 LONG_REQUESTS = ("Please read the log. " * 60,) * 3
 """The last exchanges of a history, so long that those before them become lines."""
 Columns: TypeAlias = defaultdict[str, defaultdict[str, list[float]]]
-STANDING = (SectionName.IDENTITY,)
+STANDING = tuple(name for name in SectionName if name.is_stable)
 """Shown whatever the message; told apart from what a message is given."""
 
 QUALIFIERS = re.compile(
@@ -200,35 +202,46 @@ def tiny(rows: Sequence[dict[str, Any]], settings: Settings) -> list[dict[str, A
 # What a message is given.
 
 
-def given_by_window(engram: Engram, question: str) -> tuple[list[str], bool]:
-    """Return the memories that a window holds for a question, and whether it says that nothing is known."""
+class Given(Struct, frozen=True):
+    """What a message was given: memories for it, those that stand anyway, and whether all is unknown."""
+
+    fitting: Sequence[str]
+    standing: Sequence[str] = ()
+    is_denied: bool = False
+
+
+def given_by_window(engram: Engram, question: str) -> Given:
+    """Return the memories that a window holds for a question."""
     window = engram.context(question, budget=LINES_BUDGET)
     shown = [
-        held.memory_id
+        (section.name in STANDING, engram.get(held.memory_id).content)
         for section in window.sections
-        if section.name not in STANDING
         for held in section.holds
         if held.level is not DetailLevel.TAG
     ]
-    return [engram.get(one).content for one in shown], "nothing in memory" in window.present
+    return Given(
+        fitting=[content for stands, content in shown if not stands],
+        standing=[content for stands, content in shown if stands],
+        is_denied="nothing in memory" in window.present,
+    )
 
 
-def given_by_hook(engram: Engram, question: str) -> tuple[list[str], bool]:
+def given_by_hook(engram: Engram, question: str) -> Given:
     """Return the memories that a prompt is given by a hook."""
     block = memory_block(
         engram, question, session="eval", tokens=PROMPT_TOKENS, is_known=lambda _memory_id: False
     )
-    return [engram.get(one).content for one in (block.memories if block else ())], False
+    return Given([engram.get(one).content for one in (block.memories if block else ())])
 
 
-def given_by_recall(engram: Engram, question: str) -> tuple[list[str], bool]:
+def given_by_recall(engram: Engram, question: str) -> Given:
     """Return the baseline: the best hits."""
-    return [hit.memory.content for hit in engram.recall(question, limit=TOP).hits], False
+    return Given([hit.memory.content for hit in engram.recall(question, limit=TOP).hits])
 
 
 def lines(rows: Sequence[dict[str, Any]], settings: Settings) -> list[dict[str, Any]]:
     """Return how many lines questions are given, and how many of them are right."""
-    asked: dict[str, Callable[[Engram, str], tuple[list[str], bool]]] = {
+    asked: dict[str, Callable[[Engram, str], Given]] = {
         "window": given_by_window,
         "hook": given_by_hook,
         f"best {TOP} hits": given_by_recall,
@@ -238,16 +251,15 @@ def lines(rows: Sequence[dict[str, Any]], settings: Settings) -> list[dict[str, 
         with opened(settings, row["memories"]) as engram:
             for kind, question, answers in questions(row):
                 for way, ask in asked.items():
-                    given, is_denied = ask(engram, question)
-                    columns = found[way]
+                    given, columns = ask(engram, question), found[way]
                     if kind == "answerable":
-                        columns["answer given"].append(any(one in answers for one in given))
-                        columns["lines that are right"] += [one in answers for one in given]
-                    columns[f"{kind}: lines"].append(len(given))
-                    if way == "window":
-                        columns[f"{kind}: said to be unknown"].append(is_denied)
+                        every = (*given.fitting, *given.standing)
+                        columns["answer given"].append(any(one in answers for one in every))
+                        columns["lines that are right"] += [one in answers for one in given.fitting]
+                    columns[f"{kind}: lines"].append(len(given.fitting))
+                    columns[f"{kind}: said to be unknown"].append(given.is_denied)
                     if kind == "far":
-                        columns["far: left alone"].append(not given)
+                        columns["far: left alone"].append(not given.fitting)
     return means(found)
 
 
@@ -284,12 +296,12 @@ def history(settings: Settings) -> list[dict[str, Any]]:
                 if size * 2 <= budget:  # it takes less than half, so it fits beside everything else
                     fits += len(one)
                     window = engram.context(one[-1]["content"], budget=budget, history=one[:-1])
-                    lost += sum(not _is_verbatim(said["content"], window.conversation) for said in one[:-1])
+                    lost += sum(not is_verbatim(said["content"], window.conversation) for said in one[:-1])
             rows.append({"budget": budget, "messages that fit": fits, "not word for word": lost})
     return rows
 
 
-def _is_verbatim(said: str, conversation: str) -> bool:
+def is_verbatim(said: str, conversation: str) -> bool:
     words = re.findall(r"\w+", said)
     return " ".join(words) in " ".join(re.findall(r"\w+", conversation.replace("\n| ", "\n")))
 

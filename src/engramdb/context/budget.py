@@ -352,7 +352,9 @@ WIDER_SHARE = 0.15
 TINY_TOKENS = 400
 """A budget for memories that is no larger holds few of them, and so"""
 TINY_WIDER_SHARE = 0.3
-"""so much of it is for summaries, and whatever the memories that fit the message leave."""
+"""so much of it is for summaries, and whatever the memories that fit the message leave;"""
+TREE_LINE_TOKENS = 42
+"""at least a line of one fact, unless that costs more than a third: docs/lab/0054-context.md."""
 MIN_REMAINING_TOKENS = 4
 """Fewer tokens than this hold nothing."""
 
@@ -414,7 +416,7 @@ def fill_section(
     fitted = _calibrated_measure(measure, candidates)
     levels = choose_levels(candidates, allowance - page.used, measure=fitted)
     if wider is not None and (None in levels or allowance <= TINY_TOKENS):
-        page.add_wider(wider(_wider_tokens(allowance - page.used, full_tokens(candidates, fitted))))
+        page.add_wider(wider(_wider_tokens(allowance - page.used, candidates, fitted)))
         levels = choose_levels(candidates, allowance - page.used, measure=fitted)
     for place, (candidate, level) in enumerate(zip(candidates, levels, strict=True)):
         if level is not None:
@@ -447,11 +449,13 @@ def fill_with_lines(
     return Section(name=name, text=text, tokens=measure.of(f"{text}\n"), allowance=allowance)
 
 
-def _wider_tokens(room: int, wanted: int) -> int:
-    """Return what summaries of many memories may take, beside memories that want so much."""
+def _wider_tokens(room: int, candidates: Sequence[SectionCandidate], measure: Measure) -> int:
+    """Return what summaries of many memories may take beside these."""
     if room > TINY_TOKENS:
         return round(room * WIDER_SHARE)
-    return max(round(room * TINY_WIDER_SHARE), room - wanted)
+    is_worth = room >= 3 * TREE_LINE_TOKENS
+    beside_best = min(TREE_LINE_TOKENS, room - full_tokens(candidates[:1], measure)) if is_worth else 0
+    return max(round(room * TINY_WIDER_SHARE), beside_best, room - full_tokens(candidates, measure))
 
 
 def _write_best(page: _SectionPage, place: int, memory: Memory, level: DetailLevel) -> None:

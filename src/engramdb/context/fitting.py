@@ -42,11 +42,13 @@ ANSWERS_FROM: Final = 0.7
 """What a judge gives so high a chance to answer the prompt is given too: docs/lab/0054-context.md."""
 MAY_HELP: Final = 0.15
 """In a window, the chance of helping from which a line is shown whether the answer is known or not;"""
-KEPT_BEST: Final = 3
-"""where it is known, so many of the best are shown,"""
+KEPT_BEST: Final = 5
+"""where it may be known, so many of the best are shown,"""
+LIKELY_KNOWN: Final = 0.5
+"""and where that is as likely as not,"""
 BESIDE_BEST: Final = 0.3
-"""and whatever fits so well as a share of the best,"""
-LEAST_FIT: Final = 0.1
+"""also whatever fits so well as a share of the best,"""
+LEAST_FIT: Final = 0.15
 """and no less than this: docs/lab/0054-context.md."""
 VAGUE_FITS: Final = 0.3
 """How well a memory must fit a message that has no topic of its own, and is searched for with another's."""
@@ -72,12 +74,14 @@ def fitting_window(message: str, answer: Recall) -> list[Hit]:
     if not has_topic(message):
         return [hit for hit in answer.hits if hit.trust.relevance >= VAGUE_FITS]
     best = max((hit.trust.relevance for hit in answer.hits), default=0.0)
-    least, is_known = max(LEAST_FIT, BESIDE_BEST * best), answer.quality.is_known
+    quality, least = answer.quality, max(LEAST_FIT, BESIDE_BEST * best)
+    is_likely = quality.answerable is None or quality.answerable >= LIKELY_KNOWN
     return [
         hit
         for place, hit in enumerate(answer.hits)
-        if (is_known and (place < KEPT_BEST or hit.trust.relevance >= least))
-        or chance_of_helping(hit, words) >= MAY_HELP
+        if (quality.is_known and place < KEPT_BEST)
+        or (is_likely and hit.trust.relevance >= least)
+        or (hit.trust.relevance >= MAY_FIT and chance_of_helping(hit, words) >= MAY_HELP)
     ]
 
 
