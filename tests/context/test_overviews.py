@@ -148,6 +148,16 @@ def test_every_preset_gives_an_overview_of_every_life(living: Engram) -> None:
         assert all(any(one[:25] in window.present for one in row["memories"]) for row in STORES[:6:2])
 
 
+def test_what_is_pinned_is_in_every_overview(living: Engram) -> None:
+    """However little room there is."""
+    pinned = living.remember("Never ring the otter farm", pinned=True)
+
+    windows = [living.context("where do things stand?", budget=budget) for budget in (150, 300, 2_000)]
+    living.unpin(pinned.id)
+
+    assert all("Never ring the otter farm" in window.text for window in windows)
+
+
 def test_every_preset_gives_unrelated_messages_little(living: Engram) -> None:
     """No session summaries and no tree; where the answer is not known, hardly ever a line."""
     asked = [one for row in STORES[:6:2] for one in row["far"]]

@@ -238,10 +238,14 @@ def _collect_candidates(draft: WindowDraft) -> None:
             stored = today_candidates(tx, request.scope, now=request.now, session=request.session)
             draft.request_memories(SectionName.TODAY, stored)
     limit = request.budget // MIN_LINE_TOKENS
-    if not (draft.is_tiny and has_overview):  # it holds the weightiest of them itself
-        identity = identity_candidates(standing, sources.policy, is_tiny=draft.is_tiny)
-        draft.request_memories(SectionName.IDENTITY, identity[:limit])
-    draft.request_memories(SectionName.SKILLS, skill_candidates(standing)[:limit])
+    identity = identity_candidates(standing, sources.policy)
+    if has_overview:  # it holds the weightiest of the others itself
+        identity = [one for one in identity if one.memory.pinned]
+    elif draft.is_tiny:
+        identity = [one for one in identity if one.memory.pinned or one.memory.is_rule]
+    draft.request_memories(SectionName.IDENTITY, identity[:limit])
+    if not has_overview:
+        draft.request_memories(SectionName.SKILLS, skill_candidates(standing)[:limit])
     draft.request_memories(SectionName.HINTS, hint_candidates(standing)[:limit])
     draft.request_lines(SectionName.ROSTER, agent_lines(request.agents))
     draft.needs[SectionName.HISTORY] = estimate_tokens(request.history, measure=draft.measure)

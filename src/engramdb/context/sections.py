@@ -167,16 +167,9 @@ def hint_candidates(standing: StandingSet) -> list[SectionCandidate]:
 # Who the agent and the user are: pinned memories, instructions, principles and preferences of the scope.
 
 
-def identity_candidates(
-    standing: StandingSet, policy: ContextPolicy, *, is_tiny: bool = False
-) -> list[SectionCandidate]:
-    """Return what identity would like to show, best first; in a tiny window only what is pinned or a rule."""
-    ordered = order_standing(standing.identity(policy))
-    return [
-        SectionCandidate(one, standing_weight(one))
-        for one in ordered
-        if not is_tiny or one.pinned or one.is_rule
-    ]
+def identity_candidates(standing: StandingSet, policy: ContextPolicy) -> list[SectionCandidate]:
+    """Return what identity would like to show, best first."""
+    return [SectionCandidate(one, standing_weight(one)) for one in order_standing(standing.identity(policy))]
 
 
 # How things are done: the procedural memories of the scope, what worked most often first.
