@@ -32,9 +32,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 from engramdb import Draft, Engram, Scope, Settings
+from engramdb.context.fitting import fitting
 from engramdb.hooks.detached import HookWork, serve
 from engramdb.hooks.events import PROGRAMS, HookCall, parse
-from engramdb.hooks.fitting import fitting
 from engramdb.hooks.respond import MAX_HITS, SESSION_TOKENS
 from engramdb.hooks.run import is_wanted
 from engramdb.models.capabilities import counter_for

@@ -62,13 +62,37 @@ def session(count: int) -> list[HistoryMessage]:
     return parse_history([one for number in range(count) for one in exchange(number)])
 
 
-def written(said: list[HistoryMessage], allowance: int = 100_000, **given_: object) -> RenderedHistory:
+TIGHT = 2_600
+"""Room for the last three exchanges of a session word for word, and for lines of those before."""
+AMPLE = 100_000
+
+
+def written(said: list[HistoryMessage], allowance: int = TIGHT, **given_: object) -> RenderedHistory:
     """The history of a conversation within an allowance."""
     return render_history(said, allowance, measure=MEASURE, policy=POLICY, **given_)  # type: ignore[arg-type]
 
 
+def test_what_fits_is_word_for_word() -> None:
+    """Every message of a long session, tools' output too, where there is room; nothing counts as lost."""
+    said = session(30)
+
+    history = written(said, AMPLE)
+
+    shown = " ".join(history.block.replace("\n| ", "\n").split())
+    assert all(" ".join(one.content.split()) in shown for one in said)
+    assert not history.losses
+
+
+def test_more_room_holds_more_exchanges_word_for_word() -> None:
+    """Room is not left empty: the newest exchanges use what lines and summary do not need."""
+    counts = [written(session(30), room).block.count("| Sure! I looked") for room in (TIGHT, 6_000, 12_000)]
+
+    assert counts[0] == 3
+    assert 6 <= counts[1] < counts[2] < 30
+
+
 def test_a_long_session_takes_a_quarter_of_its_tokens() -> None:
-    """A hundred turns of a working session are at least four times shorter, and so is mere talk."""
+    """In little room, a hundred turns of a session are at least four times shorter, and so is mere talk."""
     working = session(34)
     talk = parse_history(
         [
@@ -80,9 +104,9 @@ def test_a_long_session_takes_a_quarter_of_its_tokens() -> None:
         ]
     )
 
-    for said in (working, talk):
+    for said, room in ((working, TIGHT), (talk, 1_200)):
         whole = sum(EXACT.count(one.content) for one in said)
-        assert whole / EXACT.count(written(said).block) >= 4
+        assert whole / EXACT.count(written(said, room).block) >= 4
 
 
 def test_the_last_three_exchanges_are_kept_word_for_word() -> None:
@@ -148,10 +172,10 @@ def test_what_a_history_needs_is_what_it_takes() -> None:
     """The budget is divided before anything is written, by a number that is close."""
     said = session(30)
 
-    history = written(said)
+    history = written(said, AMPLE)
 
     assert history.section is not None
-    assert history.section.tokens <= estimate_tokens(said, measure=MEASURE, policy=POLICY)
+    assert history.section.tokens <= estimate_tokens(said, measure=MEASURE)
 
 
 def test_histories_come_as_turns_or_as_chat_messages() -> None:

@@ -21,6 +21,9 @@ from engramdb.values import (
     Gap,
     GapKind,
     OutdatedPremise,
+    Quality,
+    Query,
+    Recall,
     SectionName,
     SecurityTier,
     Status,
@@ -39,21 +42,22 @@ GAP = Gap(id="g1", kind=GapKind.STALE, question="Is Ann still in Oslo?", memorie
 
 
 @pytest.mark.parametrize(
-    ("scores", "said"),
+    ("answerable", "shown", "said"),
     [
-        ((), UNKNOWN_NOTE),
-        ((0.1, 0.05), UNKNOWN_NOTE),
-        ((0.6, 0.2), THIN_NOTE),
-        ((0.45,), THIN_NOTE),
-        ((0.7, 0.6), None),
+        (0.0, 0, UNKNOWN_NOTE),
+        (0.9, 0, UNKNOWN_NOTE),
+        (0.05, 2, THIN_NOTE),
+        (0.9, 1, None),
+        (None, 1, None),
     ],
 )
-def test_little_knowledge_is_said(scores: tuple[float, ...], said: str | None) -> None:
-    """Nothing fits: unknown. Hardly anything fits: thin. Otherwise the memories speak for themselves."""
-    hits = [hit(memory("tea", number), score) for number, score in enumerate(scores)]
+def test_what_is_not_known_is_said(answerable: float | None, shown: int, said: str | None) -> None:
+    """Nothing is shown, or what is shown does not answer; a right answer has no warning under it."""
+    hits = [hit(memory("tea", number), 0.3) for number in range(shown)]
+    answer = Recall(query=Query(text="?"), hits=tuple(hits), quality=Quality(answerable=answerable))
 
-    assert knowledge_note(hits, POLICY) == said
-    assert knowledge_note(hits, replace(POLICY, reflects=False)) is None
+    assert knowledge_note(answer, hits, POLICY) == said
+    assert knowledge_note(answer, hits, replace(POLICY, reflects=False)) is None
 
 
 def test_an_unknown_topic_is_said_in_the_window(maker: Maker) -> None:

@@ -298,7 +298,7 @@ def test_gists_stay_within_their_tokens_and_name_whom_they_quote() -> None:
     facts = [ShortFact(key, f"statement number {key % 30} about a rather long matter") for key in range(90)]
 
     gist = cluster_summary(facts)
-    whole = global_summary([("a title", fact) for fact in facts], token_budget=200)
+    whole = global_summary(facts, token_budget=200)
 
     assert count_tokens(whole.text) <= 200
     assert len(gist.quoted) == len(gist.text.split("; ")) == len(set(gist.text.split("; ")))

@@ -176,15 +176,17 @@ def test_a_window_says_what_did_not_take_part(store_path: str, clock: ManualCloc
         assert [one.index for one in window.missing] == ["vector"]
 
 
-def test_what_was_stored_today_is_there_without_fitting(engram: Engram) -> None:
-    """Except what this very conversation said, which is in its history."""
+def test_what_was_stored_today_is_there_for_a_message_without_a_topic(engram: Engram) -> None:
+    """Except what this very conversation said, which is in its history; other messages have no use for it."""
     engram.remember("The cat was at the vet")
     engram.remember("The dog was at the groomer", session="s1")
 
-    window = engram.context("quantum zebra", model=LARGE, session="s1")
+    window = engram.context("ok, go on please", model=LARGE, session="s1")
+    elsewhere = engram.context("quantum zebra", model=LARGE, session="s1")
 
     assert "The cat was at the vet" in window.text
     assert "The dog was at the groomer" not in shown(engram, window, SectionName.TODAY)
+    assert elsewhere.section(SectionName.TODAY) is None
 
 
 def test_an_open_question_comes_up_once(engram: Engram) -> None:

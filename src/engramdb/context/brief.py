@@ -13,7 +13,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from engramdb.capture.actions import is_run_record, shorten
+from engramdb.capture.actions import is_run_record
 from engramdb.context.budget import Measure
 from engramdb.context.lines import (
     BLOCK,
@@ -28,6 +28,7 @@ from engramdb.context.lines import (
     text_at_level,
 )
 from engramdb.context.sections import question_line
+from engramdb.text.qualifiers import condense
 from engramdb.text.telling import telling_factor
 from engramdb.values import Brief, DetailLevel, Gap, Memory
 from engramdb.values.reading import Force, Lasting
@@ -38,9 +39,9 @@ STANDING_SHARE = 0.15
 """Of the budget, for what is pinned and preferred."""
 LOOKED_AT = 400
 """How many of the newest memories are weighed."""
-LINE_CHARACTERS = 260
-"""Of a statement; rules are told whole, up to"""
-RULE_CHARACTERS = 500
+LINE_WORDS = 45
+"""Of a statement, and what qualifies it; rules are told whole, up to"""
+RULE_WORDS = 85
 HALF_LIFE_DAYS = 30.0
 """After so long the part of a weight that is due to being new is halved;"""
 NEWNESS_SHARE = 0.4
@@ -138,9 +139,9 @@ def _written(memories: Iterable[Memory], *, by_day: bool) -> Iterable[str]:
 
 def brief_line(memory: Memory) -> str:
     """Return a memory as a line: who said it, and the words, cut where they are many."""
-    most = RULE_CHARACTERS if memory.is_rule else LINE_CHARACTERS
-    words = one_line(shorten(text_at_level(memory, DetailLevel.FULL), most))
-    return f"- {line_prefix(memory)}: {words}"
+    most = RULE_WORDS if memory.is_rule else LINE_WORDS
+    words = " ".join(text_at_level(memory, DetailLevel.FULL).split())
+    return f"- {line_prefix(memory)}: {one_line(condense(words, most))}"
 
 
 def _chosen(sources: BriefSources, now: datetime) -> tuple[list[Memory], list[Memory], list[Memory]]:

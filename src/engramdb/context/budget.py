@@ -18,7 +18,6 @@ from engramdb.context.lines import (
     day_line,
     line_prefix_tokens,
     memory_line,
-    one_line,
     section_text,
     stored_tokens,
     text_at_level,
@@ -26,7 +25,6 @@ from engramdb.context.lines import (
 from engramdb.models.capabilities import TokenCounter
 from engramdb.policy import ContextPolicy
 from engramdb.values import (
-    Breadth,
     DetailLevel,
     Fate,
     Loss,
@@ -34,7 +32,6 @@ from engramdb.values import (
     Section,
     SectionName,
     ShownMemory,
-    Summary,
 )
 
 LARGE_FROM_TOKENS = 32_000
@@ -157,12 +154,18 @@ def _distribute(
     needs: Mapping[SectionName, int],
     policy: ContextPolicy,
 ) -> dict[SectionName, int]:
-    """Return the allowances: each its need within its base, then what is left by priority."""
+    """
+    Return the allowances: each its need within its base, then what is left by priority.
+
+    A history that fits as a whole comes first: what was said is worth more than the last of many hits.
+    """
     working = needs.get(SectionName.WORKING, 0)
     sure = guaranteed_tokens(budget, working, policy)
     given = {name: min(need, sure[name]) for name, need in alive.items()}
     left = budget - working - sum(given.values())
-    for name in PRIORITY:
+    said = SectionName.HISTORY
+    is_whole = said in given and alive[said] - given[said] <= left
+    for name in (said, *PRIORITY) if is_whole else PRIORITY:
         if name in given:
             more = min(alive[name] - given[name], max(0, left))
             given[name] += more
@@ -346,6 +349,12 @@ MAX_MISFITS = 5
 """After this many memories in a row that do not fit, no further one is tried."""
 WIDER_SHARE = 0.15
 """Share of a section for summaries of many memories, where not all fit by themselves."""
+TINY_TOKENS = 400
+"""A budget for memories that is no larger holds few of them, and so"""
+TINY_WIDER_SHARE = 0.3
+"""so much of it is for summaries, and whatever the memories that fit the message leave;"""
+TREE_LINE_TOKENS = 42
+"""at least a line of one fact, unless that costs more than a third: docs/lab/0054-context.md."""
 MIN_REMAINING_TOKENS = 4
 """Fewer tokens than this hold nothing."""
 
@@ -383,6 +392,11 @@ class _SectionPage(Struct):
             self.lines[place] = (memory, written)
         return True
 
+    def add_wider(self, lines: Sequence[str]) -> None:
+        """Write lines that sum up many memories."""
+        self.wider += lines
+        self.used += sum(self.measure.of(f"{line}\n") for line in lines)
+
 
 def fill_section(
     name: SectionName,
@@ -390,18 +404,19 @@ def fill_section(
     allowance: int,
     *,
     measure: Measure,
-    wider: Callable[[Breadth], Sequence[Summary]] | None = None,
+    wider: Callable[[int], Sequence[str]] | None = None,
 ) -> tuple[Section | None, list[Loss]]:
     """
     Return the section, None where nothing fits, and what was left out or shortened.
 
-    Where memories would stay out altogether, `wider` is asked for summaries of many of them.
+    Where memories would stay out altogether, and in a tiny section, `wider` is asked for lines that sum up
+    many of them, within a number of tokens.
     """
     page = _SectionPage(name, allowance, measure, used=measure.of(f"{TITLES[name]}\n"))
     fitted = _calibrated_measure(measure, candidates)
     levels = choose_levels(candidates, allowance - page.used, measure=fitted)
-    if wider is not None and None in levels:
-        _write_wider(page, wider)
+    if wider is not None and (None in levels or allowance <= TINY_TOKENS):
+        page.add_wider(wider(_wider_tokens(allowance - page.used, candidates, fitted)))
         levels = choose_levels(candidates, allowance - page.used, measure=fitted)
     for place, (candidate, level) in enumerate(zip(candidates, levels, strict=True)):
         if level is not None:
@@ -434,18 +449,13 @@ def fill_with_lines(
     return Section(name=name, text=text, tokens=measure.of(f"{text}\n"), allowance=allowance)
 
 
-def _write_wider(page: _SectionPage, wider: Callable[[Breadth], Sequence[Summary]]) -> None:
-    """Write summaries of many memories, of the narrowest breadth of which any fits into their part."""
-    room = page.used + round((page.token_budget - page.used) * WIDER_SHARE)
-    for breadth in Breadth:
-        for one in wider(breadth):
-            written = f"- summary of {one.members} memories: {one_line(one.text)}"
-            cost = page.measure.of(f"{written}\n")
-            if page.used + cost <= room:
-                page.used += cost
-                page.wider.append(written)
-        if page.wider:
-            return
+def _wider_tokens(room: int, candidates: Sequence[SectionCandidate], measure: Measure) -> int:
+    """Return what summaries of many memories may take beside these."""
+    if room > TINY_TOKENS:
+        return round(room * WIDER_SHARE)
+    is_worth = room >= 3 * TREE_LINE_TOKENS
+    beside_best = min(TREE_LINE_TOKENS, room - full_tokens(candidates[:1], measure)) if is_worth else 0
+    return max(round(room * TINY_WIDER_SHARE), beside_best, room - full_tokens(candidates, measure))
 
 
 def _write_best(page: _SectionPage, place: int, memory: Memory, level: DetailLevel) -> None:

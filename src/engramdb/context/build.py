@@ -12,6 +12,7 @@ from engramdb.context.budget import (
     DROP_ORDER,
     NO_ROOM_REASON,
     PRIORITY,
+    TINY_TOKENS,
     Measure,
     SectionCandidate,
     allocate_tokens,
@@ -20,6 +21,7 @@ from engramdb.context.budget import (
     full_tokens,
     guaranteed_tokens,
 )
+from engramdb.context.fitting import fitting_window, has_topic
 from engramdb.context.history import MIN_TOKENS as LEAST_HISTORY
 from engramdb.context.history import (
     HistoryMessage,
@@ -29,7 +31,15 @@ from engramdb.context.history import (
     render_history,
 )
 from engramdb.context.lines import BLOCK, NOTICE, NOTICE_AGAIN, frame_block
+from engramdb.context.overview import (
+    Summaries,
+    fill_overview,
+    is_overview,
+    nearest_lines,
+    overview_memories,
+)
 from engramdb.context.sections import (
+    MIN_HITS,
     StandingMemories,
     agent_lines,
     choose_questions,
@@ -50,18 +60,17 @@ from engramdb.errors import InvalidQuery
 from engramdb.policy import ContextPolicy
 from engramdb.store.contract import Store
 from engramdb.values import (
-    Breadth,
     DetailLevel,
     Fate,
     Gap,
     Loss,
+    Memory,
     MemoryId,
     Missing,
     Recall,
     Scope,
     Section,
     SectionName,
-    Summary,
     Window,
     WorkingLine,
 )
@@ -102,7 +111,8 @@ class WindowSources(Struct, frozen=True, kw_only=True):
     measure: Measure
     policy: ContextPolicy
     summarize: Summarize | None = None
-    wider: Callable[[Breadth], Sequence[Summary]] | None = None
+    wider: Summaries | None = None
+    """Returns what the dream wrote about many memories at once."""
     gaps: Callable[[Set[MemoryId]], Sequence[Gap]] | None = None
     """Returns the open questions about these memories."""
     questions_left: int = 0
@@ -119,6 +129,8 @@ class WindowDraft(Struct):
     sections: dict[SectionName, Section] = field(default_factory=dict)
     history: RenderedHistory = field(default_factory=lambda: RenderedHistory(None))
     answer: Recall | None = None
+    overview: Sequence[Memory] | None = None
+    """What an overview is chosen from, where the message asks for one."""
     losses: list[Loss] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
@@ -139,6 +151,11 @@ class WindowDraft(Struct):
         self.lines[name] = lines
         if lines:
             self.needs[name] = sum(self.measure.of(f"{line}\n") for line in lines) + TITLE_TOKENS
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether there is so little room that one block must do for everything."""
+        return self.request.budget <= TINY_TOKENS
 
     @property
     def shown(self) -> set[MemoryId]:
@@ -170,6 +187,8 @@ CAPPED_SHARES = (
     *(SectionName.ROSTER, SectionName.HINTS, SectionName.REFLECTION),
 )
 """These grow to twice their share at most: many preferences must not leave a message without memories."""
+CAPPED_PART = 3
+"""and never beyond a third of a small window."""
 MIN_LINE_TOKENS = 10
 """A line costs no less, so a section need not look at more memories than that allows."""
 QUESTIONS_TOKENS = 150
@@ -189,7 +208,8 @@ def build_window(request: WindowRequest, sources: WindowSources) -> Window:
 def _available_tokens(draft: WindowDraft) -> int:
     """Return what there is for sections, once the blocks around them are paid for."""
     measure, request = draft.measure, draft.request
-    notices = [NOTICE, NOTICE_AGAIN] if any(name in draft.needs for name in STABLE) else [NOTICE]
+    is_split = not draft.is_tiny and any(name in draft.needs for name in STABLE)
+    notices = [NOTICE, NOTICE_AGAIN] if is_split else [NOTICE]
     around = 2 + sum(measure.of(frame_block(" ", tag=BLOCK, notice=words)) + 2 for words in notices)
     lines = working_memory_lines(request.working)
     whole = fill_with_lines(SectionName.WORKING, lines, request.budget, measure=measure)
@@ -209,31 +229,43 @@ def _available_tokens(draft: WindowDraft) -> int:
 def _collect_candidates(draft: WindowDraft) -> None:
     """Ask the sections that do not depend on recall what they would like."""
     request, sources = draft.request, draft.sources
+    has_overview = is_overview(request.message)
     with sources.store.read() as tx:
         standing = sources.standing.of(tx, request.scope)
-        draft.request_memories(
-            SectionName.TODAY, today_candidates(tx, request.scope, now=request.now, session=request.session)
-        )
+        if has_overview:
+            draft.overview = overview_memories(tx, request.scope, request.now)
+        elif not has_topic(request.message):
+            stored = today_candidates(tx, request.scope, now=request.now, session=request.session)
+            draft.request_memories(SectionName.TODAY, stored)
     limit = request.budget // MIN_LINE_TOKENS
-    draft.request_memories(SectionName.IDENTITY, identity_candidates(standing, sources.policy)[:limit])
-    draft.request_memories(SectionName.SKILLS, skill_candidates(standing)[:limit])
+    identity = identity_candidates(standing, sources.policy)
+    if has_overview:  # it holds the weightiest of the others itself
+        identity = [one for one in identity if one.memory.pinned]
+    elif draft.is_tiny:
+        identity = [one for one in identity if one.memory.pinned or one.memory.is_rule]
+    draft.request_memories(SectionName.IDENTITY, identity[:limit])
+    if not has_overview:
+        draft.request_memories(SectionName.SKILLS, skill_candidates(standing)[:limit])
     draft.request_memories(SectionName.HINTS, hint_candidates(standing)[:limit])
     draft.request_lines(SectionName.ROSTER, agent_lines(request.agents))
-    draft.needs[SectionName.HISTORY] = estimate_tokens(
-        request.history, measure=draft.measure, policy=sources.policy
-    )
+    draft.needs[SectionName.HISTORY] = estimate_tokens(request.history, measure=draft.measure)
 
 
 def _collect_recalled(draft: WindowDraft, room: int) -> None:
     """Recall as much as could fit, and ask the sections that follow from it."""
     request, sources = draft.request, draft.sources
+    if draft.overview is not None:
+        _collect_overview(draft, draft.overview)
+        return
     needs = _capped_needs(draft, room) | {SectionName.RECALLED: room}
     available = allocate_tokens(room, needs, minimums=_section_minimums(), policy=sources.policy)[
         SectionName.RECALLED
     ]
     draft.answer = sources.recall(memories_to_recall(available))
-    hits = draft.answer.hits
+    hits = fitting_window(request.message, draft.answer)
     draft.request_memories(SectionName.RECALLED, recalled_candidates(hits))
+    if draft.is_tiny and _wider_lines(draft) is not None:
+        draft.needs[SectionName.RECALLED] = room
     draft.missing += draft.answer.quality.missing
     if count := count_withheld(hits):
         reason = "flagged as an attempt to instruct"
@@ -244,12 +276,20 @@ def _collect_recalled(draft: WindowDraft, room: int) -> None:
         draft.request_memories(
             SectionName.SCHEMAS, schema_candidates(tx, request.message, hits, request.scope)
         )
-    told = knowledge_note(hits, sources.policy)
+    told = knowledge_note(draft.answer, hits, sources.policy) if has_topic(request.message) else None
     notes = premise_notes(draft.answer.premises)
     draft.request_lines(SectionName.REFLECTION, [*notes, *([told] if told else [])])
     if sources.gaps is not None and sources.questions_left > 0:
         known = draft.needs.get(SectionName.REFLECTION, TITLE_TOKENS)
         draft.needs[SectionName.REFLECTION] = known + QUESTIONS_TOKENS
+
+
+def _collect_overview(draft: WindowDraft, memories: Sequence[Memory]) -> None:
+    """Ask for room for all that is known; what fits the words of the message does not matter."""
+    draft.answer = draft.sources.recall(MIN_HITS)
+    draft.missing += draft.answer.quality.missing
+    whole = full_tokens([SectionCandidate(one, 1.0) for one in memories], draft.measure)
+    draft.needs[SectionName.RECALLED] = math.ceil(whole * SPARE) + 2 * TITLE_TOKENS
 
 
 def _capped_needs(draft: WindowDraft, room: int) -> dict[SectionName, int]:
@@ -261,7 +301,7 @@ def _capped_needs(draft: WindowDraft, room: int) -> dict[SectionName, int]:
 def _section_caps(draft: WindowDraft, room: int) -> dict[SectionName, int]:
     """Return what the modest sections may grow to, whatever others leave."""
     sure = guaranteed_tokens(room, draft.needs.get(SectionName.WORKING, 0), draft.sources.policy)
-    return {name: max(2 * sure[name], 4 * MIN_TOKENS) for name in CAPPED_SHARES}
+    return {name: min(max(2 * sure[name], 4 * MIN_TOKENS), room // CAPPED_PART) for name in CAPPED_SHARES}
 
 
 def _section_minimums() -> Mapping[SectionName, int]:
@@ -307,12 +347,34 @@ def _fill_one(draft: WindowDraft, name: SectionName, allowance: int) -> int:
             *(_question_lines(draft) if name is SectionName.REFLECTION else ()),
         ]
         return _add_section(draft, name, fill_with_lines(name, lines, allowance, measure=draft.measure))
+    if name is SectionName.RECALLED and draft.overview is not None:
+        return _add_overview(draft, draft.overview, allowance)
     shown = draft.shown
     candidates = [one for one in draft.candidates.get(name, ()) if one.memory.id not in shown]
-    wider = sources.wider if name is SectionName.RECALLED else None
+    wider = _wider_lines(draft) if name is SectionName.RECALLED else None
     section, losses = fill_section(name, candidates, allowance, measure=draft.measure, wider=wider)
     draft.losses += losses
     return _add_section(draft, name, section)
+
+
+def _wider_lines(draft: WindowDraft) -> Callable[[int], Sequence[str]] | None:
+    """Return the way to lines that sum up what lies near a message; None for one about something else."""
+    summaries = draft.sources.wider
+    is_known = draft.answer is not None and draft.answer.quality.is_known
+    if summaries is None or (has_topic(draft.request.message) and not is_known):
+        return None
+    return lambda token_budget: nearest_lines(summaries, token_budget, measure=draft.measure)
+
+
+def _add_overview(draft: WindowDraft, memories: Sequence[Memory], allowance: int) -> int:
+    """Add the overview of what other sections do not show already."""
+    shown = draft.shown
+    unseen = [one for one in memories if one.id not in shown]
+    section, losses = fill_overview(
+        unseen, allowance, measure=draft.measure, now=draft.request.now, summaries=draft.sources.wider
+    )
+    draft.losses += losses
+    return _add_section(draft, SectionName.RECALLED, section)
 
 
 def _add_section(draft: WindowDraft, name: SectionName, section: Section | None) -> int:
@@ -350,6 +412,8 @@ def _frame_window(draft: WindowDraft) -> Window:
     while True:
         stable = [draft.sections[name] for name in STABLE if name in draft.sections]
         present = [draft.sections[name] for name in PRESENT if name in draft.sections]
+        if draft.is_tiny:
+            stable, present = [], [*stable, *present]
         standing = frame_block("\n".join(one.text for one in stable), tag=BLOCK, notice=NOTICE)
         again = NOTICE_AGAIN if standing else NOTICE
         now = frame_block("\n".join(one.text for one in present), tag=BLOCK, notice=again)

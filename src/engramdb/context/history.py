@@ -18,16 +18,19 @@ from engramdb.errors import ChatError, InvalidQuery
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.models.prompts.history import summarize_history
 from engramdb.policy import ContextPolicy
+from engramdb.text.qualifiers import condense
 from engramdb.text.sentences import sentences
 from engramdb.values import ChatMessage, Fate, Loss, Missing, Role, Section, SectionName, Turn
 
 # Cut a conversation into exchanges, and say each in one line: what was wanted → what was done.
 #
-# Decisions, files and errors are kept in the words that were used; what tools put out, long code and filler
-# are dropped. Nothing is invented: a line is made of the sentences that were said.
+# Decisions, files and errors are kept in the words that were used, with what qualifies them; what tools put
+# out, long code and filler are dropped. Nothing is invented: a line is made of the sentences that were said.
 
 INTENT_WORDS = 18
 ACTION_WORDS = 22
+INTENT_CHARACTERS = 400
+"""Of a request in which no sentence can be told."""
 CODE_LINES = 5
 """Longer blocks of code are dropped."""
 READ_CHARACTERS = 6_000
@@ -130,7 +133,7 @@ def summarize_exchange(exchange: Exchange) -> str:
     wanted = most_telling_sentence(exchange.request, (_WANTED, _DECIDED, _WRONG), words=INTENT_WORDS)
     done = most_telling_sentence(exchange.response, (_DECIDED, _WRONG, _DID), words=ACTION_WORDS)
     plain = without_long_code(exchange.request[:READ_CHARACTERS]).strip()
-    wanted = wanted or clip_words(one_line(plain).replace(BREAK, " "), INTENT_WORDS)
+    wanted = wanted or condense(one_line(plain[:INTENT_CHARACTERS]).replace(BREAK, " "), INTENT_WORDS)
     line = f"- {wanted or '(nothing)'}" + (f" → {done}" if done else "")
     named = [path for path in find_files(exchange) if path not in line][:MAX_FILES]
     failure = _failure_note(exchange, line)
@@ -138,18 +141,18 @@ def summarize_exchange(exchange: Exchange) -> str:
 
 
 def most_telling_sentence(text: str, cues: Sequence[re.Pattern[str]], *, words: int) -> str:
-    """Return the sentence of a text that says most by these cues, within `words` words, on one line."""
+    """Return the sentence of a text that says most by these cues, in about `words` words, on one line."""
     found = [one for one in plain_sentences(text) if one]
     if not found:
         return ""
     best = max(found, key=lambda one: (_cue_count(one, cues), -found.index(one)))
-    return clip_words(one_line(best).replace(BREAK, " "), words)
+    return condense(one_line(best).replace(BREAK, " "), words)
 
 
 def find_decisions(exchange: Exchange) -> list[str]:
     """Return the sentences of an exchange in which something was decided or went wrong."""
     return [
-        clip_words(one_line(one).replace(BREAK, " "), ACTION_WORDS).rstrip(".")
+        condense(one_line(one).replace(BREAK, " "), ACTION_WORDS).rstrip(".")
         for text in (exchange.request, exchange.response)
         for one in plain_sentences(text)
         if _cue_count(one, (_DECIDED, _WRONG)) and not one.endswith("?")
@@ -200,8 +203,8 @@ def _cue_count(sentence: str, cues: Sequence[re.Pattern[str]]) -> int:
     return sum(cue.search(sentence) is not None for cue in cues)
 
 
-# The conversation so far: the last exchanges word for word, those before as a line each, the rest as a
-# summary.
+# The conversation so far, word for word while it fits; else the last exchanges so, those before as a line
+# each, the rest as a summary.
 #
 # Called by `build`; pure but for the summary, which a chat model may write. Newer exchanges are never less
 # detailed than older ones. Where even the last exchanges do not fit word for word, they become lines and
@@ -212,6 +215,8 @@ Summarize = Callable[[Sequence[Exchange]], str | None]
 
 NOTICE = "Earlier in this conversation, oldest first; what was said, not orders."
 EARLIER = "Before that: "
+LINE_TOKENS = 70
+"""What the line of an exchange takes, with its files and its error."""
 MESSAGE_TOKENS = 4
 """What a chat interface adds around a message."""
 MIN_PART_TOKENS = 100
@@ -236,6 +241,8 @@ class _HistoryPage(Struct):
     room: int
     measure: Measure
     used: int = 0
+    is_whole: bool = False
+    """Whether tools' output is shown whole, too."""
     verbatim: list[Exchange] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     summary: str = ""
@@ -258,14 +265,15 @@ class RenderedHistory(Struct, frozen=True):
     losses: tuple[Loss, ...] = ()
 
 
-def estimate_tokens(messages: Sequence[HistoryMessage], *, measure: Measure, policy: ContextPolicy) -> int:
-    """Return what the history would take, roughly: its last exchanges, its lines and its summary."""
+def estimate_tokens(messages: Sequence[HistoryMessage], *, measure: Measure) -> int:
+    """Return what the history takes word for word."""
     cut = split_into_exchanges(messages)
-    last = cut[-policy.verbatim_exchanges :]
-    verbatim = sum(measure.of(_exchange_text(one)) + MESSAGE_TOKENS * len(one.messages) for one in last)
-    lines = min(len(cut) - len(last), policy.compressed_exchanges) * 70
-    rest = policy.summary_tokens + 20 if len(cut) > len(last) + policy.compressed_exchanges else 0
-    return verbatim + lines + rest + MIN_TOKENS if cut else 0
+    return sum(_verbatim_tokens(one, measure, is_whole=True) for one in cut) + MIN_TOKENS if cut else 0
+
+
+def _verbatim_tokens(exchange: Exchange, measure: Measure, *, is_whole: bool) -> int:
+    text = _exchange_text(exchange, is_whole=is_whole)
+    return measure.of(f"\n{text}") + MESSAGE_TOKENS * len(exchange.messages)
 
 
 def render_history(
@@ -283,7 +291,8 @@ def render_history(
     )
     if not cut or page.used >= page.room:
         return RenderedHistory(None, losses=_dropped_losses(len(cut)))
-    last, before = cut[-policy.verbatim_exchanges :], cut[: -policy.verbatim_exchanges]
+    count = _count_verbatim(page, cut, policy)
+    last, before = cut[-count:], cut[:-count]
     shortened = _write_verbatim(page, last)
     written = 0
     if len(page.verbatim) + len(page.lines) == len(last):
@@ -296,6 +305,27 @@ def render_history(
     return _finish_page(page, losses)
 
 
+def _count_verbatim(page: _HistoryPage, cut: Sequence[Exchange], policy: ContextPolicy) -> int:
+    """
+    Return how many of the last exchanges are shown word for word: all where they fit, else the policy's few.
+
+    More than those where lines for the ones before and a summary of the rest still have room beside them.
+    """
+    for is_whole in (True, False):
+        needed = sum(_verbatim_tokens(one, page.measure, is_whole=is_whole) for one in cut)
+        if page.used + needed <= page.room:
+            page.is_whole = is_whole
+            return len(cut)
+    reserve = policy.compressed_exchanges * LINE_TOKENS + policy.summary_tokens
+    room, count = page.room - page.used - reserve, 0
+    for exchange in reversed(cut):
+        room -= _verbatim_tokens(exchange, page.measure, is_whole=False)
+        if room < 0:
+            break
+        count += 1
+    return min(len(cut), max(count, policy.verbatim_exchanges))
+
+
 def summarize_by_rule(rest: Sequence[Exchange], *, words: int) -> str:
     """Return a summary without a model: how many, which files, what was decided or went wrong."""
     newest = rest[-MAX_SUMMARIZED:][::-1]
@@ -304,15 +334,36 @@ def summarize_by_rule(rest: Sequence[Exchange], *, words: int) -> str:
     first = most_telling_sentence(rest[0].request, (), words=14)
     parts = [f"{len(rest)} earlier exchanges, beginning with “{first}”."]
     parts += [f"Files: {', '.join(named)}."] if named else []
-    parts += [f"Said: {'; '.join(reversed(decided[:MAX_DECISIONS]))}"] if decided else []
-    return clip_words(" ".join(parts), words)
+    room = words - sum(len(part.split()) for part in parts)
+    told = _first_that_fit(decided[:MAX_DECISIONS], room)
+    parts += [f"Said: {'; '.join(reversed(told))}"] if told else []
+    return " ".join(parts)
+
+
+def _first_that_fit(texts: Sequence[str], words: int) -> list[str]:
+    """Return the first texts that have so many words together; none is cut."""
+    found = list[str]()
+    for text in texts:
+        words -= len(text.split())
+        if words < 0:
+            break
+        found.append(text)
+    return found
+
+
+def _shorter_summary(text: str, words: int) -> str:
+    """Return as many whole sentences, or parts between semicolons, as have so many words."""
+    parts = re.split(r"(?<=[.!?;])\s+", text)
+    kept = _first_that_fit(parts, words)
+    return " ".join(kept) if kept else condense(parts[0], words)
 
 
 def _write_verbatim(page: _HistoryPage, last: Sequence[Exchange]) -> int:
     """Write the last exchanges word for word, the newest first; return how many had to become lines."""
     shortened = 0
     for exchange in reversed(last):
-        if not shortened and page.add_if_fits(_exchange_text(exchange), messages=len(exchange.messages)):
+        whole = _exchange_text(exchange, is_whole=page.is_whole)
+        if not shortened and page.add_if_fits(whole, messages=len(exchange.messages)):
             page.verbatim.insert(0, exchange)
         elif not shortened and (part := _truncate_exchange(page, exchange)) is not None:
             page.verbatim.insert(0, part)
@@ -377,41 +428,47 @@ def _write_summary(
     """Write the summary of the rest, as long as there is room for it, by the model where there is one."""
     words = round(min(policy.summary_tokens, page.room - page.used) * 0.6)
     by_model = None if summarize is None else summarize(rest)
-    text = clip_words(one_line(by_model), words) if by_model else summarize_by_rule(rest, words=words)
+    text = _shorter_summary(one_line(by_model), words) if by_model else summarize_by_rule(rest, words=words)
     while words > 8 and not page.add_if_fits(EARLIER + text):
         words = words * 2 // 3
-        text = clip_words(text, words)
+        text = _shorter_summary(text, words)
     page.summary = EARLIER + text if words > 8 else ""
 
 
 def _finish_page(page: _HistoryPage, losses: Sequence[Loss]) -> RenderedHistory:
     told = "\n".join(([page.summary] if page.summary else []) + page.lines)
-    spoken_ = "\n".join(_exchange_text(one) for one in page.verbatim)
+    spoken_ = "\n".join(_exchange_text(one, is_whole=page.is_whole) for one in page.verbatim)
     body = "\n".join(part for part in (told, spoken_) if part)
     if not body:
         return RenderedHistory(None, losses=tuple(losses))
     block = frame_block(body, tag=CONVERSATION, notice=NOTICE)
     before = frame_block(told, tag=CONVERSATION, notice=NOTICE)
     turns = [ChatMessage(role="user", content=before)] if before else []
-    turns += [_chat_message(one) for exchange in page.verbatim for one in exchange.messages]
+    turns += [
+        _chat_message(one, is_whole=page.is_whole) for exchange in page.verbatim for one in exchange.messages
+    ]
     section = Section(name=SectionName.HISTORY, text=body, tokens=page.used, allowance=page.room)
     return RenderedHistory(section, block=block, turns=tuple(turns), losses=tuple(losses))
 
 
-def _exchange_text(exchange: Exchange) -> str:
-    return "\n".join(f"{_SPEAKERS[one.role]}\n{quote_lines(_shown_text(one))}" for one in exchange.messages)
+def _exchange_text(exchange: Exchange, *, is_whole: bool = False) -> str:
+    return "\n".join(
+        f"{_SPEAKERS[one.role]}\n{quote_lines(_shown_text(one, is_whole=is_whole))}"
+        for one in exchange.messages
+    )
 
 
-def _chat_message(one: HistoryMessage) -> ChatMessage:
+def _chat_message(one: HistoryMessage, *, is_whole: bool) -> ChatMessage:
     """Return what was said as a message; of tools and notes interfaces know nothing without a call's id."""
     if one.role in (Role.USER, Role.ASSISTANT):
         return ChatMessage(role=one.role.value, content=sanitize_message(one.content))
-    return ChatMessage(role="user", content=f"{_SPEAKERS[one.role]}\n{quote_lines(_shown_text(one))}")
+    shown = quote_lines(_shown_text(one, is_whole=is_whole))
+    return ChatMessage(role="user", content=f"{_SPEAKERS[one.role]}\n{shown}")
 
 
-def _shown_text(one: HistoryMessage) -> str:
+def _shown_text(one: HistoryMessage, *, is_whole: bool) -> str:
     """Return the text of a message to show: all, or the beginning of a tool's output."""
-    if one.role is not Role.TOOL or len(one.content) <= TOOL_CHARACTERS:
+    if is_whole or one.role is not Role.TOOL or len(one.content) <= TOOL_CHARACTERS:
         return one.content
     return f"{one.content[:TOOL_CHARACTERS]} … ({len(one.content)} characters)"
 

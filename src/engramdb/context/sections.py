@@ -27,6 +27,7 @@ from engramdb.values import (
     Memory,
     MemoryId,
     OutdatedPremise,
+    Recall,
     Scope,
     SecurityTier,
     Status,
@@ -36,12 +37,6 @@ from engramdb.values.query import MAX_LIMIT
 
 TOKENS_PER_HIT = 25
 """Recall is asked for one memory per this many tokens of the section."""
-UNKNOWN_BELOW = 0.4
-"""A topic is unknown where the best hit fits less than this (docs/lab/0020-context.md),"""
-THIN_BELOW = 0.42
-"""and thinly known where fewer than"""
-THIN_HITS = 2
-"""this many hits fit as well as that."""
 GAP_DAYS = 7.0
 """Days before an open question is brought up again."""
 
@@ -243,15 +238,11 @@ MAX_PREMISES = 2
 QUESTION_PREFIX = "- open question to ask the user, if it fits: "
 
 
-def knowledge_note(hits: Sequence[Hit], policy: ContextPolicy) -> str | None:
-    """Return what to say about how well the topic is known; None where it is known well."""
-    fits = sorted((hit.trust.relevance for hit in hits), reverse=True)
-    if not policy.reflects:
+def knowledge_note(answer: Recall, shown: Sequence[Hit], policy: ContextPolicy) -> str | None:
+    """Return what to say where the answer is not known: that nothing fits, or that little does."""
+    if not policy.reflects or (answer.quality.is_known and shown):
         return None
-    if not fits or fits[0] < UNKNOWN_BELOW:
-        return UNKNOWN_NOTE
-    good = sum(fit >= THIN_BELOW for fit in fits)
-    return THIN_NOTE if good < THIN_HITS else None
+    return THIN_NOTE if shown else UNKNOWN_NOTE
 
 
 def premise_notes(premises: Sequence[OutdatedPremise]) -> list[str]:

@@ -66,8 +66,9 @@ def short_fact(key: int, memory: Memory) -> ShortFact:
     text = standalone(memory)
     cost = memory.detail.tokens.get("full") or count_tokens(text)
     if cost > FACT_TOKENS:
-        text = memory.detail.summary or levels(text, category=memory.category).summary or text
-    return ShortFact(key, " ".join(with_dates(text, memory.moments).split()).rstrip(" .;"))
+        short = memory.detail.summary or levels(memory.content, category=memory.category).summary
+        text = with_dates(short, memory.moments) if short else text
+    return ShortFact(key, " ".join(text.split()).rstrip(" .;"))
 
 
 def make_title(names: Iterable[str], topics: Iterable[str], *, members: int) -> str:
@@ -90,28 +91,14 @@ def cluster_summary(facts: Sequence[ShortFact]) -> SummaryText:
     )
 
 
-def domain_summary(best: Sequence[tuple[str, ShortFact]]) -> SummaryText:
-    """Return one fact of each cluster of a domain, given as titles and facts, the largest cluster first."""
-    return _join_texts(
-        [(fact.key, _with_heading(name, fact)) for name, fact in best], limit=8, token_budget=DOMAIN_TOKENS
-    )
+def domain_summary(best: Sequence[ShortFact]) -> SummaryText:
+    """Return one fact of each cluster of a domain, that of the largest cluster first."""
+    return _join_texts([(fact.key, fact.text) for fact in best], limit=8, token_budget=DOMAIN_TOKENS)
 
 
-def global_summary(best: Sequence[tuple[str, ShortFact]], *, token_budget: int) -> SummaryText:
-    """Return one fact of each domain, given as titles and facts, the largest domain first."""
-    return _join_texts(
-        [(fact.key, _with_heading(name, fact)) for name, fact in best],
-        limit=len(best),
-        token_budget=token_budget,
-    )
-
-
-def _with_heading(name: str, fact: ShortFact) -> str:
-    """Return a fact behind the name of its group, unless it says the name itself."""
-    is_said = name == NO_TITLE or any(
-        word in normalize_text(fact.text) for word in normalize_text(name).split(", ")
-    )
-    return fact.text if is_said else f"{name}: {fact.text}"
+def global_summary(best: Sequence[ShortFact], *, token_budget: int) -> SummaryText:
+    """Return one fact of each domain, that of the largest domain first."""
+    return _join_texts([(fact.key, fact.text) for fact in best], limit=len(best), token_budget=token_budget)
 
 
 def _join_texts(texts: Sequence[tuple[int, str]], *, limit: int, token_budget: int) -> SummaryText:
@@ -197,7 +184,7 @@ class SummaryWriter(Struct, frozen=True, kw_only=True):
         )
         clusters, best, quoted = (
             list[SummaryNode](),
-            list[tuple[str, ShortFact]](),
+            list[ShortFact](),
             dict[str, dict[int, int]](),
         )
         for cluster in group.clusters:
@@ -211,7 +198,7 @@ class SummaryWriter(Struct, frozen=True, kw_only=True):
                 node = self._cluster(cluster, group, title=named, text=gist.text)
                 quoted[cluster.id] = dict.fromkeys(cluster.keys, 0) | dict.fromkeys(gist.quoted, 1)
             clusters.append(node)
-            best += [(node.title, fact) for fact in facts if quoted[cluster.id].get(fact.key)][:1]
+            best += [fact for fact in facts if quoted[cluster.id].get(fact.key)][:1]
         whole = domain_summary(best)
         for members in quoted.values():
             members.update({key: 2 for key in whole.quoted if key in members})

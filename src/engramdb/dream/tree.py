@@ -323,13 +323,13 @@ def _scope_summary(
     """Return the node over everything, and which memories it quotes: the weightiest of each domain."""
     weights = tx.tree.weights([key for keys in quoted.values() for key in keys])
     largest = sorted(domains, key=lambda domain: (-domain.members, domain.id))
-    best: list[tuple[str, int]] = []
+    best: list[int] = []
     for domain in largest:
         able = [key for key in quoted[domain.id] if key in weights and weights[key].is_quotable]
         if able:
-            best.append((domain.title, max(able, key=lambda key: (weights[key].importance, -key))))
-    memories = tx.memories.by_keys([key for _, key in best])
-    told = [(title, short_fact(key, memories[key])) for title, key in best if key in memories]
+            best.append(max(able, key=lambda key: (weights[key].importance, -key)))
+    memories = tx.memories.by_keys(best)
+    told = [short_fact(key, memories[key]) for key in best if key in memories]
     gist = global_summary(told, token_budget=token_budget)
     middles = [domain.centroid * domain.members for domain in domains if domain.centroid is not None]
     middle = to_unit_length(np.sum(middles, axis=0)) if middles else None

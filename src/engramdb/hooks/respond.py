@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from engramdb.capture.actions import CANCELLED, FAILED, SUCCEEDED, TaskReport
 from engramdb.context.budget import Measure, fill_section
+from engramdb.context.fitting import fitting
 from engramdb.context.lines import BLOCK, NOTICE, frame_block
 from engramdb.context.sections import premise_notes, question_line, recalled_candidates
 from engramdb.engine.engram import Engram
 from engramdb.hooks import events, filters, transcript
 from engramdb.hooks.events import CLAUDE_CODE, CODEX, OPENCODE, AgentProgram, HookEvent
-from engramdb.hooks.fitting import fitting
 from engramdb.hooks.state import DeliveredLines
 from engramdb.importing.chat_exports import words_of_blocks
 from engramdb.importing.source import SourceMessage

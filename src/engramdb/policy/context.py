@@ -43,7 +43,7 @@ class ContextPolicy(Struct, frozen=True, kw_only=True):
     reply_share_most: float = 0.25
     """and never more than this share of the model's window."""
     verbatim_exchanges: int = 3
-    """So many exchanges are kept word for word;"""
+    """Where a history does not fit word for word, at least so many exchanges are kept so;"""
     compressed_exchanges: int = 10
     """so many before them as a line each, and the rest as one summary"""
     summary_tokens: int = 240

@@ -5,8 +5,20 @@ from __future__ import annotations
 import itertools
 import re
 
-from engramdb.text.lexicons import LANGUAGES, any_pattern
 from engramdb.text.normalize import lazy
+from engramdb.text.qualifiers import (
+    CLAUSE_END,
+    CUT,
+    EDGES,
+    MIN_SENTENCE_WORDS,
+    SENTENCE_END,
+    UNIT,
+    UNSPACED,
+    condense,
+    first_sentence,
+    keeps_qualifiers,
+    qualifiers,
+)
 from engramdb.text.technologies import find_technologies
 from engramdb.text.terms import terms
 from engramdb.text.tokens import count_tokens
@@ -19,24 +31,9 @@ TAG_WORDS = 3
 MOST_CHARACTERS = 2_000
 """Of a text that are read: a summary comes from its beginning."""
 
-_CUT = "…"
-_CHARACTERS = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-_UNIT = lazy(rf"[{_CHARACTERS}]{{1,2}}|[^\s{_CHARACTERS}]+")
-_STARTS_UNSPACED = lazy(rf"\s*[{_CHARACTERS}]")
-_SENTENCE_END = lazy(r"[.!?](?=\s|\Z)|[。！？]|\n+")
-_CLAUSE_END = lazy(
-    r"[,;:](?=\s)|[，；：、]|\s[–—-](?=\s)|\s(?=(?:and|but|because|which|so|although|while|if)\s)"
-)
-_EDGES = " \t\n.,;:!?…。！？，；：、\"'“”()[]`*-–—"
-
+_STARTS_UNSPACED = lazy(rf"\s*[{UNSPACED}]")
 _KEPT = frozenset(["user", "i", "from", "to"])
 """Small words that a fact cannot lose: directions and who it is about."""
-_SPACED, _UNSPACED = (
-    any_pattern([one.sentences.turning for one in LANGUAGES.values() if one.spaced is is_spaced])
-    for is_spaced in (True, False)
-)
-_TURNING = lazy(rf"\b(?:{_SPACED})\b|n['’]t\b|{_UNSPACED}|않", re.IGNORECASE)
-"""What turns a fact round, or makes less of it: a shorter form that lost it would be false."""
 
 
 def levels(
@@ -60,69 +57,79 @@ def levels(
 
 def _summary(text: str) -> str:
     """Return whole sentences up to the limit; of a first sentence that is too long, whole clauses."""
-    if len(_UNIT.findall(text)) <= SUMMARY_WORDS:
+    if len(UNIT.findall(text)) <= SUMMARY_WORDS:
         return text.strip()
-    sentences = _ends(_SENTENCE_END, text, SUMMARY_WORDS)
-    if sentences:
-        return text[: sentences[-1]].strip()
-    clauses = _ends(_CLAUSE_END, text, SUMMARY_WORDS)
-    return f"{text[: clauses[-1]].rstrip(_EDGES)}{_CUT}" if clauses else _first_units(text, SUMMARY_WORDS)
+    told = first_sentence(text)
+    ends = [end for end in _ends(SENTENCE_END, text, SUMMARY_WORDS) if end >= len(told)]
+    if ends:
+        return text[: ends[-1]].strip()
+    clauses = _ends(CLAUSE_END, told, SUMMARY_WORDS)
+    short = f"{told[: clauses[-1]].rstrip(EDGES)}{CUT}" if clauses else _first_units(told, SUMMARY_WORDS)
+    return short if keeps_qualifiers(short, told) else condense(told, SUMMARY_WORDS)
 
 
 def _ends(end: re.Pattern[str], text: str, words: int) -> list[int]:
     """Return where sentences or clauses end within the first so many words."""
-    units = list(itertools.islice(_UNIT.finditer(text), words))
+    units = list(itertools.islice(UNIT.finditer(text), words))
     limit = units[-1].end() + 1 if units else 0
     return [match.end() for match in end.finditer(text, 0, limit) if match.end() <= limit]
 
 
 def _first_units(text: str, count: int) -> str:
-    units = list(_UNIT.finditer(text))
+    units = list(UNIT.finditer(text))
     if len(units) <= count:
         return text.strip()
-    return f"{text[: units[count - 1].end()].strip().rstrip(_EDGES)}{_CUT}"
+    return f"{text[: units[count - 1].end()].strip().rstrip(EDGES)}{CUT}"
 
 
 def _key_fact(text: str, parts: list[str]) -> str:
     """Return subject, predicate and object; else the first sentence or clause; else the telling words."""
     triple = " ".join(parts)
-    is_whole = len(parts) == 3 and len(_UNIT.findall(triple)) <= KEY_FACT_WORDS
-    if is_whole and set(_turns(text)) <= set(_turns(triple)):
+    is_whole = len(parts) == 3 and len(UNIT.findall(triple)) <= KEY_FACT_WORDS
+    if is_whole and keeps_qualifiers(triple, text):
         return triple
-    units = _UNIT.findall(text)
-    if len(units) <= KEY_FACT_WORDS:
-        return text.strip().rstrip(_EDGES) or text.strip()
-    ends = _ends(_SENTENCE_END, text, KEY_FACT_WORDS)[:1] or _ends(_CLAUSE_END, text, KEY_FACT_WORDS)[-1:]
-    if ends and len(_UNIT.findall(text[: ends[0]])) >= 3 and any(map(tells, terms(text[: ends[0]]))):
-        return text[: ends[0]].strip(_EDGES)
+    if len(UNIT.findall(text)) <= KEY_FACT_WORDS:
+        return text.strip().rstrip(EDGES) or text.strip()
+    return _short_sentence(first_sentence(text)) or _telling_words(text)
+
+
+def _short_sentence(told: str) -> str:
+    """Return a sentence or its first clauses, with all that qualifies it; nothing where that says nothing."""
+    if len(UNIT.findall(told)) <= KEY_FACT_WORDS and any(map(tells, terms(told))):
+        return told.strip(EDGES)
+    ends = _ends(CLAUSE_END, told, KEY_FACT_WORDS)[-1:]
+    clause = told[: ends[0]].strip(EDGES) if ends else ""
+    says = len(UNIT.findall(clause)) >= MIN_SENTENCE_WORDS and any(map(tells, terms(clause)))
+    if says and keeps_qualifiers(clause, told):
+        return clause
+    return condense(told, KEY_FACT_WORDS) if says or qualifiers(told) else ""
+
+
+def _telling_words(text: str) -> str:
     if _STARTS_UNSPACED.match(text):
         return _first_units(text, KEY_FACT_WORDS)
-    telling = [unit.strip(_EDGES) for unit in units if _is_telling(unit)]
+    telling = [unit.strip(EDGES) for unit in UNIT.findall(text) if _is_telling(unit)]
     return " ".join(telling[:KEY_FACT_WORDS]) or _first_units(text, KEY_FACT_WORDS)
-
-
-def _turns(text: str) -> list[str]:
-    return [found.casefold() for found in _TURNING.findall(text)]
 
 
 def _is_telling(word: str) -> bool:
     """Return whether a word carries the fact: a negation does, a filler does not."""
-    bare = word.strip(_EDGES).casefold()
-    is_small = bare in _KEPT or bool(_TURNING.search(bare))
-    return is_small or any(character.isdigit() for character in bare) or any(map(tells, terms(bare)))
+    bare = word.strip(EDGES).casefold()
+    is_small = bare in _KEPT or bool(qualifiers(bare))
+    return is_small or any(map(tells, terms(bare)))
 
 
 def _tag(text: str, object_: str | None, category: str) -> str:
     """Return the object if it is short, else a technology, else two telling words, else the category."""
-    if object_ and 0 < len(_UNIT.findall(object_)) <= TAG_WORDS:
-        return object_.strip(_EDGES) or category
+    if object_ and 0 < len(UNIT.findall(object_)) <= TAG_WORDS:
+        return object_.strip(EDGES) or category
     technologies = find_technologies(text)
     if technologies:
         return technologies[0].name
     if _STARTS_UNSPACED.match(text):
         return category  # where words end is not written, and half of one would be no tag
-    units = _UNIT.findall(text)
-    telling = [word.strip(_EDGES) for word in units if any(map(tells, terms(word)))]
+    units = UNIT.findall(text)
+    telling = [word.strip(EDGES) for word in units if any(map(tells, terms(word)))]
     return " ".join(telling[:2]) or category
 
 

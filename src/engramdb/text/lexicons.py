@@ -123,6 +123,8 @@ class SentenceWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Those of them of which more than three may say something all the same: that is my new one."""
     turning: str = ""
     """What turns a fact round or makes less of it, as patterns: not, never, maybe."""
+    qualifying: str = ""
+    """What says how far a fact goes, as patterns: except, only, until, at least, probably."""
 
 
 class QuestionWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -136,6 +138,10 @@ class QuestionWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Patterns that point to the future."""
     relations: Mapping[str, list[str]] = {}
     """By the predicates that answer them, the forms of a question for a relation of WHO."""
+    overview: str = ""
+    """Patterns that ask for everything that is known,"""
+    whole: str = ""
+    """if there is nothing beside them but these words."""
 
 
 class NameCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
