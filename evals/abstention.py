@@ -1,14 +1,15 @@
 """
 Does an answer know that it is none, and does what answers come first?
 
-    python -m evals.abstention [--embedder static] [--home FOLDER] [--half first|second] [--milliseconds 100]
+    python -m evals.abstention [--embedder static] [--home FOLDER] [--half first] [--milliseconds 200]
 
 Twenty stores of twenty memories (`abstention_data`), written by somebody who knew neither the code nor its
 rules: ten lives and ten projects. Of each ten questions are asked that it answers, mostly in other words, ten
 about the same people and things that it does not answer, and five about something else. Told is how well
 `quality.answerable` parts the first from the others (area under the curve), what share is called not known at
 the default, and where the right memory stands. Beside it, every memory found by the embedder alone. What was
-chosen was chosen on the first half. The write-up is docs/lab/0051-answers.md.
+chosen was chosen on the first half; `--half sealed` are ten stores by another hand, written after that, for
+totals only. The write-ups are docs/lab/0051-answers.md and docs/lab/0056-answers.md.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from engramdb.models.registry import open_embedder
 from engramdb.policy import NAMES
 from evals.report import keep, show
 
-DATA = Path(__file__).parent / "abstention_data" / "stores.jsonl"
+DATA = Path(__file__).parent / "abstention_data"
+HALVES = ("first", "second", "sealed")
 KINDS = ("answerable", "near", "far")
 
 
@@ -43,9 +45,10 @@ class Asked(Struct, frozen=True):
 
 
 def stores(half: str | None) -> list[dict[str, Any]]:
-    """Return the stores, or every other one of them: lives and projects alike."""
-    rows = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
-    return rows if half is None else rows[0 if half == "first" else 1 :: 2]
+    """Return the stores, or every other one of them: lives and projects alike; or those of another hand."""
+    name = "sealed" if half == "sealed" else "stores"
+    rows = [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    return rows if half not in ("first", "second") else rows[0 if half == "first" else 1 :: 2]
 
 
 def questions(row: dict[str, Any]) -> list[tuple[str, str, set[str]]]:
@@ -118,9 +121,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--embedder", default="static")
     parser.add_argument("--home", type=Path, default=Settings.load().home)
-    parser.add_argument("--half", choices=("first", "second"))
+    parser.add_argument("--half", choices=HALVES)
     parser.add_argument("--preset", nargs="*", choices=NAMES, default=["balanced"])
-    parser.add_argument("--milliseconds", type=int, default=100, help="for the judge to read; 0 turns it off")
+    parser.add_argument("--milliseconds", type=int, default=200, help="for the judge to read; 0 turns it off")
     arguments = parser.parse_args()
     rows = stores(arguments.half)
     settings = Settings(

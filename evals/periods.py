@@ -7,7 +7,8 @@ A year of one person's messages (`period_data/talk.jsonl`, 286) and sixty questi
 said or happened in a period, written by somebody who knew neither the code nor its rules. Counted is the
 share of the first three hits that lie in the period, by when they were said or by the time that they name; of
 a period with fewer than three messages, as many as it has. Beside it, every message found by the embedder
-alone. The write-up is docs/lab/0050-periods.md.
+alone. `--sealed` is another year by another hand, written after the rules. The write-up is
+docs/lab/0050-periods.md.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from engramdb.policy import NAMES
 from engramdb.testing import ManualClock
 from evals.report import keep, show
 
-DATA = Path(__file__).parent / "period_data"
+OPEN = Path(__file__).parent / "period_data"
+SEALED = OPEN / "sealed"
 NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
 TOP = 3
 
@@ -57,21 +59,21 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
-    lines = (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def talk() -> list[Message]:
+def talk(folder: Path = OPEN) -> list[Message]:
     """Return the messages of the year, in their order."""
-    found = [Message(_moment(row["at"]), row["text"]) for row in _rows("talk")]
+    found = [Message(_moment(row["at"]), row["text"]) for row in _rows(folder / "talk.jsonl")]
     return sorted(found, key=lambda one: one.at)
 
 
-def questions() -> list[Question]:
+def questions(folder: Path = OPEN) -> list[Question]:
     """Return the questions."""
     return [
-        Question(row["question"], _moment(row["start"]), _moment(row["end"])) for row in _rows("questions")
+        Question(row["question"], _moment(row["start"]), _moment(row["end"]))
+        for row in _rows(folder / "questions.jsonl")
     ]
 
 
@@ -91,9 +93,9 @@ class Score(Struct):
             self.missed.append(f"{right} of {wanted}: {question.text}")
 
 
-def ask(settings: Settings, way: str) -> Score:
+def ask(settings: Settings, way: str, year: Path) -> Score:
     """Live the year, then ask everything."""
-    said, score = talk(), Score()
+    said, score = talk(year), Score()
     clock = ManualClock(said[0].at)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
@@ -103,19 +105,19 @@ def ask(settings: Settings, way: str) -> Score:
                 (engram.observe if way == "observe" else engram.remember)(one.text)
             engram.flush()
             clock.set(NOW)
-            for question in questions():
+            for question in questions(year):
                 hits = engram.recall(question.text, limit=TOP).hits
                 moments = [(hit.memory.stated_at, hit.memory.when) for hit in hits]
                 score.note(question, [any(map(question.holds, each)) for each in moments], said)
     return score
 
 
-def by_meaning(settings: Settings) -> Score:
+def by_meaning(settings: Settings, year: Path) -> Score:
     """Ask everything of the messages as they are, found by the embedder alone."""
-    said, score = talk(), Score()
+    said, score = talk(year), Score()
     embedder = open_embedder(settings.embedder, settings.home)
     rows = np.stack([embedder.embed_documents([one.text])[0] for one in said])
-    for question in questions():
+    for question in questions(year):
         (wanted,) = embedder.embed_queries([question.text])
         best = np.argsort(-(rows @ wanted))[:TOP]
         score.note(question, [question.holds(said[place].at) for place in best], said)
@@ -131,19 +133,21 @@ def main() -> None:
     parser.add_argument("--preset", nargs="*", choices=NAMES, default=["balanced"])
     parser.add_argument("--period-bonus", type=float, help="in place of the policy's")
     parser.add_argument("--show", action="store_true", help="the questions that went wrong")
+    parser.add_argument("--sealed", action="store_true", help="the other year: for totals only")
     arguments = parser.parse_args()
     home: Mapping[str, Any] = {"home": arguments.home} if arguments.home else {}
     changed: dict[str, Any] = {}
     if arguments.period_bonus is not None:
         changed = {"overrides": {"recall": {"period_bonus": arguments.period_bonus}}}
-    found = {"messages by meaning alone": by_meaning(Settings(embedder=arguments.embedder, **home))}
+    year = SEALED if arguments.sealed else OPEN
+    found = {"messages by meaning alone": by_meaning(Settings(embedder=arguments.embedder, **home), year)}
     for preset in arguments.preset:
         settings = Settings(embedder=arguments.embedder, policy=preset, **home, **changed)
-        found[preset] = ask(settings, arguments.way)
+        found[preset] = ask(settings, arguments.way, year)
     rows = [
         {"": name, "in the period": one.right / one.wanted, "hits": one.wanted} for name, one in found.items()
     ]
-    show(f"The first {TOP} hits of {len(questions())} questions about a time, {arguments.embedder}", rows)
+    show(f"The first {TOP} hits of {len(questions(year))} questions about a time, {arguments.embedder}", rows)
     if arguments.show:
         for name, one in found.items():
             print(f"\n{name}", *one.missed, sep="\n  ")

@@ -78,7 +78,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long one question to the chat model may take."""
     reader: str = "auto"
     """What judges statements beside the rules: `auto` (the chat model, if any), `rules`, `pack` or `chat`."""
-    answering_milliseconds: int = 100
+    answering_milliseconds: int = 200
     """How long the model pack may read what `recall` found, to put first what answers; 0: not at all."""
     date_order: DateOrder = "auto"
     """How 04/05/2026 is read: `day-first` (so does `auto`) or `month-first`. Dots and ISO dates need none."""

@@ -92,9 +92,9 @@ MAX_REPLACED_READ = 3
 """and of how many that are gone, for what stands in their place."""
 ANSWER_BONUS = 0.5
 """What a memory gains that surely answers, in order and in relevance: docs/lab/0051-answers.md."""
-HALF_KNOWN_FIT, FIT_WIDTH = 0.22, 0.04
+HALF_KNOWN_FIT, FIT_WIDTH = 0.2, 0.024
 """Without a judge: where the best fits so well, the answer is known as often as not, and how fast that turns.
-It tells what a store knows nothing of, and no near misses: docs/lab/0051-answers.md."""
+It tells what a store knows nothing of, and no near misses: docs/lab/0056-answers.md."""
 RANK_CONSTANT = 60
 """How little the first ranks count for more than the next, in reciprocal rank fusion."""
 

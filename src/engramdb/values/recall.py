@@ -188,8 +188,8 @@ class Quality(Struct, frozen=True, kw_only=True):
         return self.answerable is None or self.answerable >= KNOWN_FROM
 
 
-KNOWN_FROM: Final = 0.14
-"""Of questions that the store answers 3 % fall below, of others most: docs/lab/0051-answers.md."""
+KNOWN_FROM: Final = 0.09
+"""Of questions that the store answers 2 % fall below, of others most: docs/lab/0056-answers.md."""
 
 
 class Recall(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,122 @@
+"""Order is one thing, relevance another; one message does not take many places."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engramdb import Engram, Filters, Settings
+from engramdb.recall.fuse import SIBLING_PLACES, Fused, behind_siblings
+from engramdb.recall.period import find_period, inside
+from engramdb.testing import ManualClock
+from engramdb.values.population import to_microseconds
+
+NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
+
+
+def test_what_a_message_said_already_goes_back_some_places() -> None:
+    """The second sentence of a message lets others pass, and nothing is lost."""
+    ranked = [Fused(key, 1.0 - key / 100) for key in range(1, 12)]
+
+    order = behind_siblings(ranked, {1: 7, 2: 7, 3: 7})
+
+    assert [one.key for one in order][:2] == [1, 4]
+    assert [one.key for one in order].index(2) == SIBLING_PLACES
+    assert {one.key for one in order} == {one.key for one in ranked}
+
+
+def test_memories_without_a_message_stay_where_they_are() -> None:
+    """What was stated outright was read from no message."""
+    ranked = [Fused(3, 0.9), Fused(2, 0.8)]
+
+    assert behind_siblings(ranked, {}) == ranked
+
+
+@pytest.mark.parametrize("strategy", ["score", "rrf", "mmr", "rrf_then_mmr"])
+def test_no_strategy_changes_how_well_a_memory_fits(tmp_path: Path, strategy: str) -> None:
+    """Every strategy puts hits in order; the relevance of each is the same number."""
+    settings = Settings(home=tmp_path, embedder="static")
+    with Engram.open(tmp_path / "memory.db", settings=settings, background=False) as engram:
+        for text in ("tea with milk", "green tea from Uji", "the tea house closes at six", "rain all day"):
+            engram.remember(text)
+        plain = {hit.memory.id: hit.trust.relevance for hit in engram.recall("green tea").hits}
+        others = {
+            hit.memory.id: hit.trust.relevance for hit in engram.recall("green tea", strategy=strategy).hits
+        }
+
+    assert others == plain
+
+
+def test_the_end_of_a_period_is_no_part_of_it() -> None:
+    """What begins when a period ends is of the next one."""
+    period = find_period("what happened in September?", now=NOW)
+
+    assert period is not None
+    assert period.start is not None
+    assert period.end is not None
+    moments = [to_microseconds(at) for at in (period.start, period.end, period.end - timedelta(seconds=1))]
+    assert inside(moments, period).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("which outages did we have in the first quarter?", (2026, 1, 1), (2026, 4, 1)),
+        ("Sum up January for me.", (2026, 1, 1), (2026, 2, 1)),
+        ("exactly two weeks ago, what did I tell you?", (2026, 11, 4), (2026, 11, 5)),
+    ],
+)
+def test_times_that_only_a_question_names(
+    question: str, first: tuple[int, int, int], last: tuple[int, int, int]
+) -> None:
+    """In a statement they might be something else: the first quarter of a game."""
+    period = find_period(question, now=NOW)
+
+    assert period is not None
+    assert (period.start, period.end) == (datetime(*first, tzinfo=UTC), datetime(*last, tzinfo=UTC))
+
+
+def test_a_day_is_answered_by_what_was_said_then_whatever_day_it_is_about(tmp_path: Path) -> None:
+    """Both what was said on a day and what is about it are of that day; a neighbor is not."""
+    clock = ManualClock(datetime(2026, 11, 10, 9, tzinfo=UTC))
+    settings = Settings(home=tmp_path, embedder="static")
+    with Engram.open(tmp_path / "memory.db", settings=settings, clock=clock, background=False) as engram:
+        for number in range(30):
+            clock.set(datetime(2026, 10, 1, 9, tzinfo=UTC) + timedelta(days=number))
+            engram.remember(f"Nothing much happened, bus {number} was late and the day was grey")
+        clock.set(datetime(2026, 11, 17, 9, tzinfo=UTC))
+        said = engram.remember("Booked the ferry for 3 July 2027")
+        clock.set(datetime(2026, 11, 10, 9, tzinfo=UTC))
+        about = engram.remember("The plumber comes on 17 November 2026")
+        clock.set(NOW)
+
+        hits = engram.recall("what happened yesterday?", limit=2).hits
+
+    assert {hit.memory.id for hit in hits} == {said.id, about.id}
+
+
+def test_neighbors_are_counted_in_messages(tmp_path: Path) -> None:
+    """Three sentences of one message are one step, and the same message is no neighbor of itself."""
+    settings = Settings(home=tmp_path, embedder="static")
+    with Engram.open(tmp_path / "memory.db", settings=settings, background=False) as engram:
+        engram.observe("My sister Nora bakes sourdough on Sundays.", session="s")
+        engram.observe(
+            "I moved to Lisbon in May. My brother Tom repairs old bicycles. I am allergic to peanuts.",
+            session="s",
+        )
+        engram.observe("Our cat Pixel only drinks from the tap.", session="s")
+        engram.flush()
+        keys = {}
+        with engram._parts.store.read() as tx:
+            for key in range(1, 20):
+                keys |= {key: memory.content for key, memory in tx.memories.by_keys([key]).items()}
+            near = tx.candidates.session_neighbors(
+                list(keys), reach=3, scope=engram.list(limit=1)[0].scope, filters=Filters()
+            )
+
+    distances = {(keys[one][:8], keys[other][:8]): distance for one, other, distance in near}
+    assert distances["My siste", "I am all"] == 1
+    assert distances["My siste", "Our cat "] == 2
+    assert ("I moved ", "I am all") not in distances
