@@ -216,12 +216,21 @@ def _contradicted(
     if policy.conflict_above >= 1:
         return []
     found = []
+    tells_change = is_change(new)
     for one, known in nearest:
+        if not (tells_change or _may_contradict(new, known, one, policy)):
+            continue
         later, earlier = (known, new) if is_later(one.memory) else (new, known)
         judged = judge_pair(later, earlier, one, policy)
         if judged is not None:
             found.append((one, judged))
     return sorted(found, key=lambda pair: (not pair[1].is_sure, -pair[1].chance - pair[0].similarity))
+
+
+def _may_contradict(new: Memory, known: Memory, near: Neighbor, policy: CapturePolicy) -> bool:
+    """Return whether a pair is worth a look: in a bulk most neighbors only have some words in common."""
+    is_near = near.judgment is not None or near.similarity > policy.conflict_above
+    return is_near or is_change(known) or same_slot(new, known)
 
 
 def judge_pair(later: Memory, earlier: Memory, near: Neighbor, policy: CapturePolicy) -> Conflict | None:

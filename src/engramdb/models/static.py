@@ -27,7 +27,8 @@ NAME: Final = "static"
 TABLE_FOLDER: Final = Path(__file__).parent / "static_table"
 ALGORITHM: Final = 1  # raise it whenever the same table would give other vectors
 BATCH: Final = 256
-MAX_CACHED_TEXTS: Final = 2 * BATCH  # the write pipeline asks for the rows of a batch thrice
+MAX_CACHED_TEXTS: Final = 2048
+"""The write pipeline asks for the rows of a batch and of its neighbors thrice; 2 MB."""
 
 # Printed by `python -m evals.calibration --embedder static`; to be fitted again with every new table.
 CALIBRATION: Final = Calibration(

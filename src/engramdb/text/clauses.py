@@ -339,6 +339,7 @@ MAX_LISTED = 8
 """A longer list is an inventory, and stays one statement."""
 
 _HIDDEN = lazy(r"`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»|\([^()\n]*\)|https?://\S+")
+_MAY_HIDE = ("`", '"', "“", "«", "(", "http")
 _SUBJECTS = (
     r"(?:i|i['’](?:m|ve|ll|d)|we|we['’](?:re|ve|ll)|my|our|he|she|they|his|her|their)\b(?!\s+(?:and|or)\b)"
 )
@@ -522,7 +523,8 @@ def _hide(text: str) -> tuple[str, list[str]]:
         hidden.append(match.group())
         return f"\ue000{chr(0xE100 + len(hidden) - 1)}"
 
-    return _BOUND_PAIRS.sub(mark, _HIDDEN.sub(mark, text)), hidden
+    masked = _HIDDEN.sub(mark, text) if any(one in text for one in _MAY_HIDE) else text
+    return _BOUND_PAIRS.sub(mark, masked) if " and " in masked.lower() else masked, hidden
 
 
 def _reveal(text: str, hidden: list[str]) -> str:

@@ -268,6 +268,15 @@ _PLACEHOLDERS = ", ".join("?" * (len(COLUMNS) + 3))
 _INSERT = f"INSERT INTO memories (change, fingerprint, scope, {', '.join(COLUMNS)}) VALUES ({_PLACEHOLDERS})"
 _SET = ", ".join(f"{name} = ?" for name in COLUMNS)
 _UPDATE = f"UPDATE memories SET change = ?, {_SET} WHERE id = ? RETURNING key"
+_ACTIVE_TWINS = (
+    "SELECT m.fingerprint, m.id FROM json_each(?) k CROSS JOIN memories m ON m.fingerprint = unhex(k.value) "
+    "AND m.scope = ? AND m.status = 'active'"
+)
+_HAS_TWIN = (
+    "SELECT EXISTS (SELECT 1 FROM memories WHERE scope = ? AND fingerprint = ? AND status = 'active') "
+    "OR EXISTS (SELECT 1 FROM memories INDEXED BY memories_taken_back "
+    "WHERE scope = ? AND fingerprint = ? AND status <> 'active')"
+)
 _MENTIONED = "SELECT traits, speaker FROM memories WHERE id = ?"
 _NEXT_CHANGE = "UPDATE counters SET value = value + ? WHERE name = 'change' RETURNING value"
 _BLANK = (
@@ -355,8 +364,26 @@ class MemoriesTable:
         row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
         return None if row is None else from_row(row)
 
-    def challenged_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
-        """Return the disputed memory of exactly this scope with this fingerprint, the newest."""
+    def active_twins(self, fingerprints: Sequence[bytes], *, scope: Scope) -> dict[bytes, MemoryId]:
+        """Return the active memories of exactly this scope that have one of these fingerprints."""
+        wanted = to_json([one.hex() for one in fingerprints])
+        rows: list[Any] = self._connection.execute(
+            _ACTIVE_TWINS, (wanted, self._scopes.find(scope))
+        ).fetchall()
+        return dict(rows)
+
+    def twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """Return the active memory with a fingerprint, or the newest disputed, or what it was merged into."""
+        own = (self._scopes.find(scope), fingerprint)
+        if not single_value(self._connection, _HAS_TWIN, (*own, *own)):  # as most have not
+            return None
+        return (
+            self.active_twin(fingerprint, scope=scope)
+            or self._challenged_twin(fingerprint, scope=scope)
+            or self._keeper_of_twin(fingerprint, scope=scope)
+        )
+
+    def _challenged_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
         sql = (
             f"{_SELECT} WHERE m.key = (SELECT max(t.key) FROM memories t INDEXED BY memories_taken_back "
             "WHERE t.scope = ? AND t.fingerprint = ? AND t.status <> 'active' AND t.status = 'challenged')"
@@ -364,8 +391,7 @@ class MemoriesTable:
         row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
         return None if row is None else from_row(row)
 
-    def keeper_of_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
-        """Return the active memory that one of exactly this scope with this fingerprint was merged into."""
+    def _keeper_of_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
         sql = (
             f"{_SELECT} WHERE m.status = 'active' AND m.id IN (SELECT t.superseded_by FROM memories t "
             "INDEXED BY memories_taken_back WHERE t.scope = ? AND t.fingerprint = ? AND t.status <> 'active' "
