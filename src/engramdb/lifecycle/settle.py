@@ -169,7 +169,8 @@ def _repeated(
     settles = policy.conflict_above < 1
     may_repeat = settles and is_single(new)
     for one, known in nearest:
-        if is_weaker(known, new):
+        is_close = one.similarity > policy.same_above
+        if not (is_close or may_repeat or one.judgment is not None) or is_weaker(known, new):
             continue  # whoever says it outright has said it: an agent's words do not stand for a person's
         is_same = may_repeat and same_relation(new, known)
         if is_same and not says_more(new.told, one.memory.told):
@@ -177,8 +178,7 @@ def _repeated(
         is_judged = one.judgment is not None and one.judgment.is_same and one.judgment.is_certain
         if settles and one.judgment is not None and is_judged and may_be_same(new, known):
             return Settlement(Verdict.REPEAT, one.memory, f"the same, says {one.judgment.by}")
-        is_near = one.similarity > policy.same_above and may_share_subject(new, one.memory)
-        if is_near and same_specifics(new, known, likeness):
+        if is_close and may_share_subject(new, one.memory) and same_specifics(new, known, likeness):
             return Settlement(Verdict.REINFORCE, one.memory, f"says the same, {one.similarity:.2f} alike")
     return None
 

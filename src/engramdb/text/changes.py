@@ -63,7 +63,7 @@ class Difference(Struct, frozen=True):
         return bool(values) and values <= set(self.only_new.values())
 
 
-@cached(512)
+@cached(2048)  # each of a batch is held against each other one
 def tells_change(text: str) -> bool:
     """Return whether the words tell that something holds from now on that did not before."""
     return has_cue("change", text.casefold())

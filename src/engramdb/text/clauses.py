@@ -368,16 +368,20 @@ _AFTER_VERB = lazy(
     r"\s+(?:as|at|in|for|on|from|with|to|a|an|the|my|our|it|them|him|her|about|every|some|up|remotely|part|"
     r"full|issue|mostly|[A-Z0-9])"
 )
-_BOUND_PAIRS = lazy(
-    r"\b(salt and pepper|fish and chips|mac and cheese|rock and roll|bread and butter|black and white|"
-    r"research and development|arts and crafts|drag and drop|peanut butter and jelly|gin and tonic|"
-    r"ham and cheese|track and field|dungeons and dragons|trial and error|pros and cons|copy and paste|"
-    r"sweet and sour|bed and breakfast|wine and cheese|cookies and cream|science and technology|"
-    r"mergers and acquisitions|health and safety|food and drinks?|terms and conditions|peace and quiet|"
-    r"cut and paste|back and forth|supply and demand|crime and punishment|war and peace|"
-    r"pride and prejudice|rhythm and blues)\b",
-    re.IGNORECASE,
+_BOUND = (
+    r"salt and pepper|fish and chips|mac and cheese|rock and roll|bread and butter|"
+    r"black and white|research and development|arts and crafts|drag and drop|"
+    r"peanut butter and jelly|gin and tonic|ham and cheese|track and field|"
+    r"dungeons and dragons|trial and error|pros and cons|copy and paste|sweet and sour|"
+    r"bed and breakfast|wine and cheese|cookies and cream|science and technology|"
+    r"mergers and acquisitions|health and safety|food and drinks?|terms and conditions|"
+    r"peace and quiet|cut and paste|back and forth|supply and demand|crime and punishment|"
+    r"war and peace|pride and prejudice|rhythm and blues"
 )
+"""Pairs that are one thing."""
+_BOUND_PAIRS = lazy(rf"\b({_BOUND})\b", re.IGNORECASE)
+_BOUND_FIRST = frozenset(pair.partition(" and ")[0].split()[-1] for pair in _BOUND.split("|"))
+_BEFORE_AND = lazy(r"\w+(?= and )")
 _SHARED_HEADS = word_set(
     "red white black green blue hot cold sweet sour old new big small classical jazz indoor outdoor early "
     "late front back left right male female salted unsalted long short"
@@ -524,7 +528,9 @@ def _hide(text: str) -> tuple[str, list[str]]:
         return f"\ue000{chr(0xE100 + len(hidden) - 1)}"
 
     masked = _HIDDEN.sub(mark, text) if any(one in text for one in _MAY_HIDE) else text
-    return _BOUND_PAIRS.sub(mark, masked) if " and " in masked.lower() else masked, hidden
+    if _BOUND_FIRST.isdisjoint(_BEFORE_AND.findall(masked.lower())):
+        return masked, hidden
+    return _BOUND_PAIRS.sub(mark, masked), hidden
 
 
 def _reveal(text: str, hidden: list[str]) -> str:

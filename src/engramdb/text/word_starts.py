@@ -30,7 +30,8 @@ class AnyOf:
     """Whether a text matches any of some patterns."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
-        always, foreign, by_start, starts = list[str](), list[str](), list[str](), set[str]()
+        always: dict[str, list[str]] = {}
+        foreign, by_start, starts = list[str](), list[str](), set[str]()
         for one in (part for pattern in patterns for each in alternatives(pattern) for part in parted(each)):
             begins = word_starts(one)
             if begins is not None:
@@ -39,14 +40,16 @@ class AnyOf:
             elif needs_other_script(one):
                 foreign.append(one)
             else:
-                always.append(one)
+                always.setdefault(needle(one), []).append(one)
         self._bit = _Register.enter(starts)
-        self._by_start, self._always, self._foreign = map(_joined, (by_start, always, foreign))
+        self._by_start, self._foreign = _joined(by_start), _joined(foreign)
+        self._always = [(needed, _joined(some)) for needed, some in always.items()]
 
     def is_in(self, text: str) -> bool:
         """Return whether one of the patterns is found in the text."""
-        if self._always is not None and self._always.search(text) is not None:
-            return True
+        for needed, pattern in self._always:
+            if needed in text and pattern is not None and pattern.search(text) is not None:
+                return True
         if self._foreign is not None and not text.isascii() and self._foreign.search(text) is not None:
             return True
         if self._by_start is None or not _bits_in(text, _Register.entered) & self._bit:
@@ -55,7 +58,7 @@ class AnyOf:
 
 
 class _Register:
-    """By how a word begins, which patterns it may belong to: one bit for each `AnyOf`, so one look serves all."""
+    """Which patterns a word may belong to by how it begins, a bit for each `AnyOf`: one look serves all."""
 
     bits: ClassVar[dict[str, int]] = {}
     entered: ClassVar[int] = 0
@@ -76,9 +79,9 @@ def _joined(patterns: Sequence[str]) -> re.Pattern[str] | None:
     return lazy("|".join(patterns)) if patterns else None
 
 
-@cached(256)  # one text is asked for many cues, and again when it is settled
-def _bits_in(text: str, entered: int) -> int:
-    """Return the bits of the patterns that a text may match, of those that were entered by then."""
+@cached(1024)  # one text is asked for many cues, and again when it is settled
+def _bits_in(text: str, _entered: int) -> int:
+    """Return the bits of the patterns that a text may match; asked again when more of them were entered."""
     places = [match.start() for match in _WORD_START.finditer(text)]
     starts = {text[at : at + length] for length in START_LENGTHS for at in places}
     found, bits = 0, _Register.bits
@@ -115,7 +118,7 @@ _GROUP_FIRST: Final = r"\b(?:"
 
 
 def parted(pattern: str) -> list[str]:
-    """Return a pattern that begins with a group in parts: what begins with known words, and each other one."""
+    """Return a pattern that begins with a group in parts: what begins with known words, and all others."""
     if not pattern.startswith(_GROUP_FIRST) or word_starts(pattern) is not None:
         return [pattern]
     inside = list(alternatives(pattern.removeprefix(_GROUP_FIRST), is_in_group=True))
@@ -172,6 +175,17 @@ def _is_of_word(character: str) -> bool:
 
 def _looked_at(length: int) -> int:
     return max(one for one in START_LENGTHS if one <= length)
+
+
+def needle(pattern: str) -> str:
+    """Return the longest text that every match of a pattern has in it, as far as that is plain to see."""
+    found = [""]
+    for kind, given in _parser.parse(pattern):
+        if kind is codes.LITERAL:
+            found[-1] += chr(given)
+        else:
+            found.append("")
+    return max(found, key=len)
 
 
 def needs_other_script(pattern: str) -> bool:

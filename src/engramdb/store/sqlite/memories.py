@@ -299,6 +299,10 @@ _SCOPE_COUNTS = (
 )
 
 
+MAX_SEEN = 500
+"""Memories of one snapshot that are held: a question reads the same few several times."""
+
+
 def next_change(connection: apsw.Connection) -> int:
     """Return the next number of the change counter, inside a write."""
     return next_changes(connection, 1)[0]
@@ -313,10 +317,12 @@ def next_changes(connection: apsw.Connection, count: int) -> range:
 class MemoriesTable:
     """Memories by id and by key."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, *, is_snapshot: bool = False) -> None:
         self._connection = connection
         self._scopes = ScopesTable(connection)
         self._traits = TraitsTable(connection)
+        self._seen: dict[int, Memory] | None = {} if is_snapshot else None
+        """What was read from a snapshot, where it cannot change."""
 
     def add(self, memory: Memory, *, fingerprint: bytes) -> int:
         """Store a new memory and return its key."""
@@ -350,8 +356,12 @@ class MemoriesTable:
     def by_keys(self, keys: Sequence[int]) -> dict[int, Memory]:
         """Return the memories that exist, by key."""
         sql = f"{_SELECT_KEYED} WHERE m.key IN (SELECT value FROM json_each(?))"
-        rows = self._connection.execute(sql, (to_json(list(keys)),))
-        return {row[-1]: from_row(row) for row in rows}
+        if self._seen is None or len(self._seen) + len(keys) > MAX_SEEN:
+            return {row[-1]: from_row(row) for row in self._connection.execute(sql, (to_json(list(keys)),))}
+        unread = [key for key in keys if key not in self._seen]
+        rows = self._connection.execute(sql, (to_json(unread),)) if unread else ()
+        self._seen |= {row[-1]: from_row(row) for row in rows}
+        return {key: self._seen[key] for key in sorted(set(keys)) if key in self._seen}
 
     def heirs(self, keys: Sequence[int]) -> dict[int, tuple[int, bool]]:
         """Return what stands now in the place of each of these memories that was superseded or merged."""
