@@ -24,6 +24,8 @@ MAX_KEPT_KEYS: Final = 1_000_000
 """Eight megabytes; with more, all are dropped and read again as they are asked for."""
 MAX_CHANGED: Final = 500
 """With more changed memories than these, looking them through takes longer than reading all again."""
+SPARE: Final = 16
+"""So many more than are wanted are checked at first: some may have been replaced, or be somebody else's."""
 _STATE: Final = "postings"
 _DENSE_SPAN: Final = 32
 """Up to so many times as many numbers as keys, adding up by number beats sorting."""
@@ -62,7 +64,7 @@ class Postings:
             return tx.terms.search(weights, scope=scope, filters=filters, limit=limit)
         keys, scores = _added_up(found, list(weights.values()))
         passing: list[ScoredKey] = []
-        for some in _best_first(keys, scores, at_once=2 * limit):
+        for some in _best_first(keys, scores, at_once=limit + SPARE):
             seen = tx.candidates.filter_keys(keys[some].tolist(), scope=scope, filters=filters)
             passing += [ScoredKey(int(keys[at]), float(scores[at])) for at in some if int(keys[at]) in seen]
             if len(passing) >= limit:
@@ -128,4 +130,4 @@ def _best_first(
         good = np.flatnonzero(scores >= least)
         order = good[np.lexsort((-keys[good], -scores[good]))]
         yield order[begin:]
-        begin, end = len(order), min(4 * len(order), len(keys))
+        begin, end = len(order), min(2 * len(order), len(keys))

@@ -74,7 +74,7 @@ class Verdict(StrEnum):
     """It was made before its neighbor, which may contradict it: it comes in challenged."""
 
 
-class Neighbor(Struct, frozen=True):
+class Neighbor(Struct, frozen=True, gc=False):
     """A memory near a statement, how alike the two are, and what a judge makes of them, if one was asked."""
 
     memory: Memory

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # No SQL, no driver's types.
 
 
-class ScoredKey(Struct, frozen=True):
+class ScoredKey(Struct, frozen=True, gc=False):
     """A memory's key and how well it fits; larger is better."""
 
     key: int
