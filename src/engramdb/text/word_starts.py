@@ -231,7 +231,7 @@ def _after(heads: list[_Head], kind: Any, given: Any) -> list[_Head] | None:
         return [head._replace(is_anchored=head.is_anchored or is_start) for head in heads]
     if kind in (codes.ASSERT, codes.ASSERT_NOT):  # they only take away from what matches
         return heads
-    if kind in (codes.SUBPATTERN, codes.BRANCH):
+    if kind is codes.BRANCH or (kind is codes.SUBPATTERN and not given[1]):  # without flags of its own
         return _any_branch(heads, [given[3]] if kind is codes.SUBPATTERN else given[1])
     if kind in _REPEATS:
         return _repeated(heads, *given)
