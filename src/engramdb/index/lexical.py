@@ -14,7 +14,7 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 
-from engramdb.index.postings import Postings
+from engramdb.index.postings import KnowsMemories, Postings
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
 from engramdb.values import Filters, Scope
@@ -33,12 +33,12 @@ _MAX_REMEMBERED = 50_000
 class LexicalIndex:
     """Words to memories; remembers how common the words are."""
 
-    def __init__(self) -> None:
+    def __init__(self, roster: KnowsMemories | None = None) -> None:
         self._lock = threading.Lock()
         self._frequencies: dict[str, int] = {}
         self._memories = 0
         self._counted_at = -1
-        self._postings = Postings()
+        self._postings = Postings(roster)
 
     def search(
         self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from msgspec import Struct, field
@@ -46,10 +46,19 @@ class _KeptPostings(Struct):
         self.changed_keys = np.array(sorted(self.changed), np.int64)
 
 
+class KnowsMemories(Protocol):
+    """What knows in memory who may see which memory; None where it does not, and the store is asked."""
+
+    def passing(
+        self, tx: Transaction, keys: NDArray[np.int64], *, scope: Scope, filters: Filters
+    ) -> NDArray[np.bool_] | None: ...
+
+
 class Postings:
     """Keys by term, for one store."""
 
-    def __init__(self) -> None:
+    def __init__(self, roster: KnowsMemories | None = None) -> None:
+        self._roster = roster
         self._lock = threading.Lock()
         self._kept: ErasableTable[_KeptPostings] = ErasableTable()  # erasing empties it
 
@@ -63,6 +72,26 @@ class Postings:
         if found is None:
             return tx.terms.search(weights, scope=scope, filters=filters, limit=limit)
         keys, scores = _added_up(found, list(weights.values()))
+        passes = None
+        if self._roster is not None:
+            passes = self._roster.passing(tx, keys, scope=scope, filters=filters)
+        if passes is not None:
+            keys, scores = keys[passes], scores[passes]
+            best = next(_best_first(keys, scores, at_once=limit), np.empty(0, np.intp))[:limit]
+            return [ScoredKey(int(keys[at]), float(scores[at])) for at in best]
+        return self._passing(tx, keys, scores, scope=scope, filters=filters, limit=limit)
+
+    @staticmethod
+    def _passing(
+        tx: Transaction,
+        keys: NDArray[np.int64],
+        scores: NDArray[np.float64],
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+    ) -> list[ScoredKey]:
+        """Return the best that the store lets through."""
         passing: list[ScoredKey] = []
         for some in _best_first(keys, scores, at_once=limit + SPARE):
             seen = tx.candidates.filter_keys(keys[some].tolist(), scope=scope, filters=filters)
