@@ -40,15 +40,16 @@ def assert_same(engram: Engram, kept: Postings, said: list[str], rng: random.Ran
 
 
 @pytest.mark.parametrize("most_changed", [500, 3])
+@pytest.mark.parametrize("has_roster", [True, False])
 def test_kept_postings_follow_every_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_changed: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_changed: int, *, has_roster: bool
 ) -> None:
     """Adding, forgetting, correcting and erasing, here and through another handle of the same file."""
     monkeypatch.setattr(module, "MAX_CHANGED", most_changed)
-    rng, kept = random.Random(3), Postings()  # noqa: S311 - the same every time
+    rng = random.Random(3)  # noqa: S311 - the same every time
     said = list(islice(natural_statements(), 160))
     with open_store(tmp_path / "m.db") as engram, open_store(tmp_path / "m.db") as other:
-        stored = []
+        stored, kept = [], Postings(engram._parts.spaces if has_roster else None)
         for start in range(0, 160, 16):
             drafts = [
                 Draft(content=one, scope=rng.choice((Scope(), ANN, BOB))) for one in said[start : start + 16]

@@ -82,7 +82,9 @@ _RELATED = (
     "WHERE m.predicate IN (SELECT value FROM json_each(?)) AND m.status = 'active' "
     "AND m.predicate IS NOT NULL AND {condition} ORDER BY m.key DESC LIMIT ?"
 )
-_IN_PERIOD = "SELECT m.key FROM memories m WHERE {moments} AND {condition} LIMIT ?"
+_IN_PERIOD = "SELECT m.key FROM memories m {index} WHERE {moments} AND {condition} LIMIT ?"
+_BY_MOMENT = {"m.when_at": "memories_by_when", _SAID: "memories_by_saying"}
+"""The index of each moment, named because the planner would go through all of a scope."""
 
 
 MAX_SUCCESSORS = 50
@@ -162,12 +164,16 @@ class CandidatesTable:
         bounds = [(sign, to_microseconds(at)) for sign, at in ((">=", start), ("<", end)) if at is not None]
         condition, parameters = where(scope, filters)
         found: set[int] = set()
-        for column in ("m.when_at", _SAID):
+        for column, name in _BY_MOMENT.items():
             moments = " AND ".join([f"{column} {sign} ?" for sign, _ in bounds] or ["TRUE"])
-            sql = _IN_PERIOD.format(moments=moments, condition=condition)
-            rows = self._connection.execute(sql, (*(at for _, at in bounds), *parameters, limit + 1))
+            index = f"INDEXED BY {name}" if bounds else ""
+            sql = _IN_PERIOD.format(index=index, moments=moments, condition=condition)
+            asked = (*(at for _, at in bounds), *parameters, limit + 1)
+            rows: list[Any] = self._connection.execute(sql, asked).fetchall()
             found.update(key for (key,) in rows)
-        return sorted(found) if len(found) <= limit else None
+            if len(found) > limit:
+                return None
+        return sorted(found)
 
 
 def _by_message(turn: int | None, beside: Sequence[tuple[int, int | None]]) -> list[tuple[int, int]]:
