@@ -108,7 +108,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         inputs = folder / "inputs.npz"
-        write_inputs(inputs, list(islice(text.statements, arguments.size)), text.questions[:QUESTIONS])
+        # Each text once: LangGraph's store fails on a batch that holds one twice.
+        once = list(dict.fromkeys(islice(text.statements, 2 * arguments.size)))[: arguments.size]
+        write_inputs(inputs, once, text.questions[:QUESTIONS])
         rows = [run_engram(arguments.data, arguments.size)]
         for peer in arguments.only:
             own = folder / peer
