@@ -39,7 +39,7 @@ docs: $(READY)
 	$(BIN)/python scripts/write_reference.py
 
 bench: $(READY)
-	$(BIN)/python -m evals.speed
+	$(BIN)/python -m evals.speed --data $${LOCOMO:-../shared/data/locomo-dev.json}
 	$(BIN)/python -m evals.locomo --data $${LOCOMO:-../shared/data/locomo-dev.json}
 
 $(BIN)/python:

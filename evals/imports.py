@@ -25,8 +25,8 @@ from msgspec.structs import replace
 from engramdb import Engram, Settings
 from engramdb.importing.read import read_source
 from engramdb.lifecycle.drafts import Draft
+from evals.made_up import Sentences
 from evals.report import keep, show
-from evals.speed import Sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,8 +22,8 @@ import apsw
 from engramdb import Engram, Settings
 from engramdb.testing import TinyEmbedder
 from engramdb.text.terms import terms
+from evals.made_up import Sentences
 from evals.report import keep, show
-from evals.speed import Sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

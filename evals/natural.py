@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,11 @@ SHARE_SPLICED = 0.7
 
 def natural_statements(seed: int = 7) -> Iterator[str]:
     """Yield statements without end."""
-    told = list(_sentences())
+    return recombined(_sentences(), seed)
+
+
+def recombined(told: Sequence[str], seed: int = 7) -> Iterator[str]:
+    """Yield texts as they stand, and then without end recombined, with other names and numbers."""
     yield from told
     rng, cast = random.Random(seed), 0
     while True:

@@ -31,7 +31,7 @@ from engramdb.http.app import Access, create_app
 from engramdb.http.routes import verb_routes
 from engramdb.http.server import bind
 from engramdb.http.tokens import NamedTokens, Tokens, stored_token
-from evals.speed import Sentences
+from evals.made_up import Sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

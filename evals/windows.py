@@ -47,8 +47,8 @@ from engramdb.text.sentences import sentences
 from engramdb.text.tokens import USUAL
 from engramdb.values import DetailLevel, SectionName
 from evals.abstention import questions, stores
+from evals.made_up import Sentences
 from evals.report import holds, keep, show
-from evals.speed import Sentences
 
 HERE = Path(__file__).parent
 OVERVIEWS = (

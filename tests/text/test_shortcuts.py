@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import islice
 
 import pytest
 
@@ -20,7 +22,10 @@ from engramdb.text import (
 from engramdb.text import (
     name_runs as name_cues,
 )
+from engramdb.text.force import _patterns, has_cue
 from engramdb.text.moments import find_moments
+from engramdb.text.word_starts import AnyOf, word_starts
+from evals.natural import natural_statements
 
 TEXTS = (
     "Maya prefers tea over pizza since the trip to Malmö in 2021",
@@ -101,3 +106,48 @@ def test_the_same_moment_in_two_zones_is_asked_about_by_two_clocks() -> None:
 
     assert here.start == datetime(2024, 5, 5, tzinfo=UTC)
     assert there.start - here.start == timedelta(hours=18, minutes=30)
+
+
+@pytest.mark.parametrize("cue", sorted(_patterns()))
+def test_no_cue_is_overlooked(cue: str) -> None:
+    """Looking at how words begin first gives the answer of one search for all patterns of a cue."""
+    plain = re.compile("|".join(_patterns()[cue]))
+    said = [*TEXTS, *STRESSED, *DATED, *islice(natural_statements(), 2_000)]
+
+    for text in (one.lower() for one in said):
+        assert has_cue(cue, text) == (plain.search(text) is not None), text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "starts"),
+    [
+        (r"\b(?:asthma|epi(?:pen|lepsy))\b", {"asthm", "epipen"[:5], "epilepsy"}),
+        (r"\bcolou?rs?\b", {"color", "colour"[:5]}),
+        (r"\b\w+ (?:days|weeks) ago\b", {"days ago", "weeks ag"}),
+        (r"^no", {"no"}),
+        (r"(?:a|ä)llergisch", None),
+        (r"\d+ ?mg", None),
+        (r"(?:\w+ )*hope", None),
+        (r"\b(?:\w+)?ing", None),
+    ],
+)
+def test_beginnings_are_known_only_where_every_match_has_one(pattern: str, starts: set[str] | None) -> None:
+    """What may begin within a word, or with anything, is always tried."""
+    assert word_starts(pattern) == starts
+
+
+@pytest.mark.parametrize(
+    ("patterns", "text", "is_in"),
+    [
+        ([r"\bmy (?:\w+ ){0,2}?wife\b"], "that is my first dear wife", True),
+        ([r"\b(?:born|\w+'s name is)\b"], "the dog's name is rex", True),
+        (["アレルギー"], "卵アレルギーです", True),
+        (["アレルギー"], "no allergy", False),
+        ([r"\bborn\b"], "stubborn", False),
+    ],
+)
+def test_patterns_are_found_whatever_stands_before_their_words(
+    patterns: list[str], text: str, *, is_in: bool
+) -> None:
+    """A word in the middle of a match does as well as the first one."""
+    assert AnyOf(patterns).is_in(text) is is_in

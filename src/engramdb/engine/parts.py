@@ -205,7 +205,7 @@ class Parts:
         """What finds memories by their words."""
         from engramdb.index.lexical import LexicalIndex  # noqa: PLC0415
 
-        return LexicalIndex()
+        return LexicalIndex(self.spaces)
 
     @lazy_property
     def pipeline(self) -> WritePipeline:

@@ -14,6 +14,7 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 
+from engramdb.index.postings import KnowsMemories, Postings
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
 from engramdb.values import Filters, Scope
@@ -32,11 +33,12 @@ _MAX_REMEMBERED = 50_000
 class LexicalIndex:
     """Words to memories; remembers how common the words are."""
 
-    def __init__(self) -> None:
+    def __init__(self, roster: KnowsMemories | None = None) -> None:
         self._lock = threading.Lock()
         self._frequencies: dict[str, int] = {}
         self._memories = 0
         self._counted_at = -1
+        self._postings = Postings(roster)
 
     def search(
         self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int
@@ -48,7 +50,7 @@ class LexicalIndex:
         chosen = searchable_terms(present, frequencies)
         if chosen:
             weights = {term: shares[term] for term in chosen}
-            return tx.terms.search(weights, scope=scope, filters=filters, limit=limit)
+            return self._postings.search(tx, weights, scope=scope, filters=filters, limit=limit)
         if present:
             newest = tx.terms.newest(present[0], scope=scope, filters=filters, limit=limit)
             return [ScoredKey(one.key, shares[present[0]]) for one in newest]

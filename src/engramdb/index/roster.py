@@ -145,7 +145,13 @@ class Roster:
 
     def mask(self, columns: RosterColumns, *, scopes: Sequence[int], filters: Filters) -> NDArray[np.bool_]:
         """Return which rows have a vector, lie in one of the scopes and pass the filters."""
-        allowed = columns.has_vector & _is_one_of(columns.scopes, scopes)
+        return columns.has_vector & self.passing(columns, scopes=scopes, filters=filters)
+
+    def passing(
+        self, columns: RosterColumns, *, scopes: Sequence[int], filters: Filters
+    ) -> NDArray[np.bool_]:
+        """Return which rows lie in one of the scopes and pass the filters."""
+        allowed = _is_one_of(columns.scopes, scopes)
         allowed &= _is_one_of(columns.statuses, [_STATUSES[status] for status in filters.statuses])
         if filters.layers:
             allowed &= _is_one_of(columns.layers, [_LAYERS[layer] for layer in filters.layers])
@@ -215,6 +221,11 @@ class Roster:
         if highest_key >= len(known):
             self._row_of_key = np.full(max(2 * len(known), highest_key + 1), NOWHERE, np.int32)
             self._row_of_key[: len(known)] = known
+
+
+def chosen_rows(columns: RosterColumns, rows: NDArray[np.intp]) -> RosterColumns:
+    """Return some rows of the roster."""
+    return RosterColumns(**{name: getattr(columns, name)[rows] for name in _LAYOUT})
 
 
 def _empty_columns(capacity: int) -> RosterColumns:

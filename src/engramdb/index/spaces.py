@@ -131,6 +131,16 @@ class VectorSpaces:
         """Return the active memories of exactly this scope that are nearest to each vector."""
         return self._current().neighbors(tx, vectors, scope=scope, limit=limit)
 
+    def passing(
+        self, tx: Transaction, keys: NDArray[np.int64], *, scope: Scope, filters: Filters
+    ) -> NDArray[np.bool_] | None:
+        """Return which of the keys a scope may see and the filters let through; None where unknown."""
+        try:
+            current = self._current()
+        except EmbeddingError:  # noted in health by the embedder itself
+            return None
+        return current.passing(tx, keys, scope=scope, filters=filters)
+
     def load(self, store: Store, *, stop: threading.Event) -> None:
         """Bring the embedder's space into memory, and older ones that it needs, in the background."""
         current = self._current()

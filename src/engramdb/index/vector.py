@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from engramdb.index.backend import check_dimension, shortlist_size, similarities
 from engramdb.index.foreign import BackendRefusal, ForeignBackend
 from engramdb.index.mirror import IndexSnapshot, Mirror, MirrorView, SnapshotStore
-from engramdb.index.roster import NOWHERE
+from engramdb.index.roster import NOWHERE, chosen_rows
 from engramdb.store.contract import ScoredKey, Store, Transaction
 from engramdb.values import EmbedderIdentity, Filters, Scope
 
@@ -138,6 +138,21 @@ class VectorIndex:
         scores, places = view.resident.best(np.flatnonzero(allowed), vectors, limit)
         keys = view.columns.keys[places]
         return [_top(key, score, limit) for key, score in zip(keys, scores, strict=True)]
+
+    def passing(
+        self, tx: Transaction, keys: NDArray[np.int64], *, scope: Scope, filters: Filters
+    ) -> NDArray[np.bool_] | None:
+        """Return which of the keys a scope may see and the filters let through; None where unknown."""
+        space = tx.vectors.space(self._identity)
+        if space is None or filters.needs_store or not tx.is_snapshot:
+            return None
+        view = self._mirror.catch_up(tx, space, patience_seconds=self._patience_seconds)
+        if view.cursor < tx.vectors.latest_change():
+            return None
+        rows, found = _known_rows(view, keys)
+        scopes = tx.scopes.visible(scope)
+        found[found] = view.roster.passing(chosen_rows(view.columns, rows), scopes=scopes, filters=filters)
+        return found
 
     def waiting(self, tx: Transaction, *, scope: Scope) -> NDArray[np.int64] | None:
         """Return the keys that this scope may see and that wait to be embedded; None if all do."""

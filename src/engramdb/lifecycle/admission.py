@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -345,12 +346,15 @@ def _candidates(
 
 def _novel(candidates: Sequence[Candidate], store: Store, leaving: MemoryId | None) -> list[int]:
     """Return the places of candidates that neither the store nor an earlier candidate holds."""
-    first: dict[tuple[Scope, bytes], int] = {}
+    first: defaultdict[Scope, dict[bytes, int]] = defaultdict(dict)
     for place, one in enumerate(candidates):
-        first.setdefault((one.memory.scope, one.fingerprint), place)
+        first[one.memory.scope].setdefault(one.fingerprint, place)
+    places: list[int] = []
     with store.read() as tx:
-        twins = {place: tx.memories.active_twin(mark, scope=scope) for (scope, mark), place in first.items()}
-    return [place for place, twin in twins.items() if twin is None or twin.id == leaving]
+        for scope, marks in first.items():
+            twins = tx.memories.active_twins(list(marks), scope=scope)
+            places += [place for mark, place in marks.items() if twins.get(mark, leaving) == leaving]
+    return sorted(places)
 
 
 def _siblings(

@@ -167,8 +167,13 @@ def conflict(new: Memory, old: Memory) -> str | None:
 
 def _have_other_purposes(new: Memory, old: Memory) -> bool:
     """Return whether both say what something is for, and not the same: vim for Python, IntelliJ for Java."""
-    mine, theirs = (set(terms(" ".join(_PURPOSE.findall(one.told)))) for one in (new, old))
+    mine, theirs = _purposes(new.told), _purposes(old.told)
     return bool(mine) and bool(theirs) and mine.isdisjoint(theirs)
+
+
+@cached(512)
+def _purposes(text: str) -> frozenset[str]:
+    return frozenset(terms(" ".join(_PURPOSE.findall(text))))
 
 
 def is_reversed(mine: str, theirs: str) -> bool:
@@ -342,8 +347,13 @@ def _another_object(new: Memory, mine: str, theirs: str) -> str | None:
 
 def _possessors(memory: Memory) -> frozenset[str]:
     """Return whose things a statement speaks of, beside its subject: my dog's name is not my name."""
-    owners = {term for word in _POSSESSIVE.findall(memory.told) for term in terms(word)}
-    return frozenset(owners - set(terms(memory.subject or "")))
+    owners = _owners(memory.told)
+    return owners.difference(terms(memory.subject or "")) if owners else owners
+
+
+@cached(512)
+def _owners(text: str) -> frozenset[str]:
+    return frozenset(term for word in _POSSESSIVE.findall(text) for term in terms(word))
 
 
 def _values(words: str) -> dict[str, WordSort]:
@@ -371,10 +381,11 @@ def changes_value(new: Memory, old: Memory) -> bool:
     """
     if not is_change(new) or not may_share_subject(new, old):
         return False
+    if len(word_sorts(old.told).keys() - word_sorts(new.told).keys()) > _MAX_VALUE_WORDS:
+        return False
     found = difference(old.told, new.told)
     is_frame = bool(found.shared) and found.shared_share >= _SAME_FRAME_SHARE
-    is_short = len(found.only_old) <= _MAX_VALUE_WORDS
-    return is_frame and is_short and found.swaps_value and len(found.only_new) <= len(found.only_old) + 2
+    return is_frame and found.swaps_value and len(found.only_new) <= len(found.only_old) + 2
 
 
 def _same_frame(new: Memory, old: Memory) -> str | None:

@@ -74,7 +74,7 @@ class Verdict(StrEnum):
     """It was made before its neighbor, which may contradict it: it comes in challenged."""
 
 
-class Neighbor(Struct, frozen=True):
+class Neighbor(Struct, frozen=True, gc=False):
     """A memory near a statement, how alike the two are, and what a judge makes of them, if one was asked."""
 
     memory: Memory
@@ -169,7 +169,8 @@ def _repeated(
     settles = policy.conflict_above < 1
     may_repeat = settles and is_single(new)
     for one, known in nearest:
-        if is_weaker(known, new):
+        is_close = one.similarity > policy.same_above
+        if not (is_close or may_repeat or one.judgment is not None) or is_weaker(known, new):
             continue  # whoever says it outright has said it: an agent's words do not stand for a person's
         is_same = may_repeat and same_relation(new, known)
         if is_same and not says_more(new.told, one.memory.told):
@@ -177,8 +178,7 @@ def _repeated(
         is_judged = one.judgment is not None and one.judgment.is_same and one.judgment.is_certain
         if settles and one.judgment is not None and is_judged and may_be_same(new, known):
             return Settlement(Verdict.REPEAT, one.memory, f"the same, says {one.judgment.by}")
-        is_near = one.similarity > policy.same_above and may_share_subject(new, one.memory)
-        if is_near and same_specifics(new, known, likeness):
+        if is_close and may_share_subject(new, one.memory) and same_specifics(new, known, likeness):
             return Settlement(Verdict.REINFORCE, one.memory, f"says the same, {one.similarity:.2f} alike")
     return None
 
@@ -216,12 +216,21 @@ def _contradicted(
     if policy.conflict_above >= 1:
         return []
     found = []
+    tells_change = is_change(new)
     for one, known in nearest:
+        if not (tells_change or _may_contradict(new, known, one, policy)):
+            continue
         later, earlier = (known, new) if is_later(one.memory) else (new, known)
         judged = judge_pair(later, earlier, one, policy)
         if judged is not None:
             found.append((one, judged))
     return sorted(found, key=lambda pair: (not pair[1].is_sure, -pair[1].chance - pair[0].similarity))
+
+
+def _may_contradict(new: Memory, known: Memory, near: Neighbor, policy: CapturePolicy) -> bool:
+    """Return whether a pair is worth a look: in a bulk most neighbors only have some words in common."""
+    is_near = near.judgment is not None or near.similarity > policy.conflict_above
+    return is_near or is_change(known) or same_slot(new, known)
 
 
 def judge_pair(later: Memory, earlier: Memory, near: Neighbor, policy: CapturePolicy) -> Conflict | None:

@@ -241,10 +241,7 @@ def _settled(
     echoed = None if write.is_objection else echoes(write.tx, memory, write.likeness, now=write.now)
     if echoed is not None:
         return Admission(echoed, AdmissionOutcome.ECHOED)
-    twins = write.tx.memories
-    twin = twins.active_twin(candidate.fingerprint, scope=memory.scope)
-    twin = twin or twins.challenged_twin(candidate.fingerprint, scope=memory.scope)
-    twin = twin or twins.keeper_of_twin(candidate.fingerprint, scope=memory.scope)
+    twin = write.tx.memories.twin(candidate.fingerprint, scope=memory.scope)
     settlement = (
         Settlement(Verdict.REINFORCE, twin, "said again")
         if twin is not None

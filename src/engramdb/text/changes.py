@@ -22,6 +22,8 @@ from engramdb.text.terms import STOP_WORDS, query_terms
 
 _WORD: Final = lazy(r"[^\W_](?:[\w.+#:@/'’-]*[\w+#])?")
 _ENDS_SENTENCE: Final = ".!?:…"
+_LOOKED_BACK: Final = 4
+"""Characters before a word that mostly tell whether a sentence begins with it."""
 _CALENDAR: Final = frozenset(
     form
     for one in LANGUAGES.values()
@@ -61,7 +63,7 @@ class Difference(Struct, frozen=True):
         return bool(values) and values <= set(self.only_new.values())
 
 
-@cached(512)
+@cached(2048)  # each of a batch is held against each other one
 def tells_change(text: str) -> bool:
     """Return whether the words tell that something holds from now on that did not before."""
     return has_cue("change", text.casefold())
@@ -98,11 +100,17 @@ def word_sorts(text: str, *, is_sentence: bool = True) -> Mapping[str, WordSort]
         word = match[0].removesuffix("'s").removesuffix("’s")
         if word.casefold() in STOP_WORDS or "'" in word or "’" in word:
             continue
-        before = text[: match.start()].rstrip()
+        before = text[max(0, match.start() - _LOOKED_BACK) : match.start()].rstrip()
+        before = before or text[: match.start()].rstrip()[-1:]
         is_first = before[-1] in _ENDS_SENTENCE if before else is_sentence
-        for term in query_terms(word)[:1]:
+        if (term := _first_term(word)) is not None:
             found.setdefault(term, _sort(word, is_first=is_first))
     return found
+
+
+@cached(4096)  # words come again in the next statement
+def _first_term(word: str) -> str | None:
+    return next(iter(query_terms(word)), None)
 
 
 def _sort(word: str, *, is_first: bool) -> WordSort:

@@ -339,6 +339,7 @@ MAX_LISTED = 8
 """A longer list is an inventory, and stays one statement."""
 
 _HIDDEN = lazy(r"`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»|\([^()\n]*\)|https?://\S+")
+_MAY_HIDE = ("`", '"', "“", "«", "(", "http")
 _SUBJECTS = (
     r"(?:i|i['’](?:m|ve|ll|d)|we|we['’](?:re|ve|ll)|my|our|he|she|they|his|her|their)\b(?!\s+(?:and|or)\b)"
 )
@@ -367,16 +368,20 @@ _AFTER_VERB = lazy(
     r"\s+(?:as|at|in|for|on|from|with|to|a|an|the|my|our|it|them|him|her|about|every|some|up|remotely|part|"
     r"full|issue|mostly|[A-Z0-9])"
 )
-_BOUND_PAIRS = lazy(
-    r"\b(salt and pepper|fish and chips|mac and cheese|rock and roll|bread and butter|black and white|"
-    r"research and development|arts and crafts|drag and drop|peanut butter and jelly|gin and tonic|"
-    r"ham and cheese|track and field|dungeons and dragons|trial and error|pros and cons|copy and paste|"
-    r"sweet and sour|bed and breakfast|wine and cheese|cookies and cream|science and technology|"
-    r"mergers and acquisitions|health and safety|food and drinks?|terms and conditions|peace and quiet|"
-    r"cut and paste|back and forth|supply and demand|crime and punishment|war and peace|"
-    r"pride and prejudice|rhythm and blues)\b",
-    re.IGNORECASE,
+_BOUND = (
+    r"salt and pepper|fish and chips|mac and cheese|rock and roll|bread and butter|"
+    r"black and white|research and development|arts and crafts|drag and drop|"
+    r"peanut butter and jelly|gin and tonic|ham and cheese|track and field|"
+    r"dungeons and dragons|trial and error|pros and cons|copy and paste|sweet and sour|"
+    r"bed and breakfast|wine and cheese|cookies and cream|science and technology|"
+    r"mergers and acquisitions|health and safety|food and drinks?|terms and conditions|"
+    r"peace and quiet|cut and paste|back and forth|supply and demand|crime and punishment|"
+    r"war and peace|pride and prejudice|rhythm and blues"
 )
+"""Pairs that are one thing."""
+_BOUND_PAIRS = lazy(rf"\b({_BOUND})\b", re.IGNORECASE)
+_BOUND_FIRST = frozenset(pair.partition(" and ")[0].split()[-1] for pair in _BOUND.split("|"))
+_BEFORE_AND = lazy(r"\w+(?= and )")
 _SHARED_HEADS = word_set(
     "red white black green blue hot cold sweet sour old new big small classical jazz indoor outdoor early "
     "late front back left right male female salted unsalted long short"
@@ -522,7 +527,10 @@ def _hide(text: str) -> tuple[str, list[str]]:
         hidden.append(match.group())
         return f"\ue000{chr(0xE100 + len(hidden) - 1)}"
 
-    return _BOUND_PAIRS.sub(mark, _HIDDEN.sub(mark, text)), hidden
+    masked = _HIDDEN.sub(mark, text) if any(one in text for one in _MAY_HIDE) else text
+    if _BOUND_FIRST.isdisjoint(_BEFORE_AND.findall(masked.lower())):
+        return masked, hidden
+    return _BOUND_PAIRS.sub(mark, masked), hidden
 
 
 def _reveal(text: str, hidden: list[str]) -> str:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from engramdb.text.lexicons import LANGUAGES, any_pattern
 from engramdb.text.normalize import lazy
 from engramdb.text.sentences import Opened, SpeakerCertainty, take_opening
+from engramdb.text.word_starts import AnyOf
 from engramdb.values.reading import Force
 
 MAX_CHARACTERS: Final = 2_000
@@ -104,11 +105,16 @@ def bare_words(text: str) -> str:
 
 def has_cue(name: str, words: str) -> bool:
     """Return whether a text in small letters has words that speak for a sort of statement."""
-    return _patterns()[name].search(words) is not None
+    return _cue(name).is_in(words)
 
 
 @cache
-def _patterns() -> Mapping[str, re.Pattern[str]]:
+def _cue(name: str) -> AnyOf:
+    return AnyOf(_patterns()[name])
+
+
+@cache
+def _patterns() -> Mapping[str, list[str]]:
     """Return the patterns of all languages, by what they speak for."""
     said: dict[str, list[str]] = {}
     for one in LANGUAGES.values():
@@ -116,4 +122,4 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
             said.setdefault(sort, []).extend(patterns)
         if verbs := one.sentences.requests:
             said.setdefault("order", []).append(rf"^(?:{verbs})\b(?!,)" if one.spaced else rf"^(?:{verbs})")
-    return {sort: re.compile("|".join(patterns)) for sort, patterns in said.items()}
+    return said

@@ -77,7 +77,7 @@ def phrases(words: str) -> Iterator[tuple[str, float]]:
 
 def _tongues(words: str) -> Iterator[str]:
     """Yield the tables of other languages that may have something to say about these words."""
-    if any(needle in words for needle in _LATIN):
+    if any(map(words.__contains__, _LATIN)):
         yield "latin"
     if not words.isascii():
         if _CYRILLIC.search(words):
@@ -240,7 +240,7 @@ def disguises(plain: str) -> Iterator[tuple[str, str]]:
 
 def _may_hold(wanted: tuple[str, ...], plain: str) -> bool:
     """Tell whether lower-case words may hold one; beyond ASCII a letter has more forms than these."""
-    return not plain.isascii() or any(word in plain for word in wanted)
+    return not plain.isascii() or any(map(plain.__contains__, wanted))
 
 
 def unspaced(folded: str) -> str | None:
@@ -425,7 +425,7 @@ class InjectionScan(Struct, frozen=True):
 def scan(text: str) -> InjectionScan:
     """Return the score of a text and its reasons, weightiest first."""
     text = text[:MAX_CHARACTERS]
-    has_quotes = any(mark in text for mark in _QUOTES)
+    has_quotes = any(map(text.__contains__, _QUOTES))
     quoted = [match["quoted"] for match in _REPORT.finditer(text)] if has_quotes else []
     rest = _REPORT.sub(" ", text) if quoted else text
 

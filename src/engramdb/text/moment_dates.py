@@ -344,7 +344,7 @@ DATE_RULES = (
         rf"(?![:%]|\.\d|,\d{{3}}\b){_YEAR}",
     ),
     rule_by_piece(
-        "-",
+        "0- 1- 2- 3- 4- 5- 6- 7- 8- 9-",
         date_of,
         rf"\b{BEFORE}{_NOT_INSIDE}(?P<year>\d{{4}})-(?P<month>\d{{1,2}})-(?P<day>\d{{1,2}}){_CLOCK}{_NOT_AFTER}",
     ),

@@ -206,7 +206,8 @@ def _end_of(seen: Seen) -> Stretch:
 
 
 _WEEKDAY = rf"(?P<weekday>{any_of(words.WEEKDAYS)})"
-_ANY_WEEKDAY = rf"(?P<weekday>{any_of(words.WEEKDAYS)}|mon|tues?|wed|thu|thurs?|fri|sat|sun)"
+_SHORT_WEEKDAYS = ("mon", "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "sat", "sun")
+_ANY_WEEKDAY = rf"(?P<weekday>{any_of((*words.WEEKDAYS, *_SHORT_WEEKDAYS))})"
 _BEFORE_MONTH = rf"(?P<before>{RELATING}|in|from|during|around|throughout)\s+"
 
 PHRASE_RULES = (
@@ -242,13 +243,21 @@ PHRASE_RULES = (
         rf"\b{BEFORE}(?:the\s+)?(?:(?P<unit>weekend|week|month|year)|{_WEEKDAY})\s+after\s+next\b",
     ),
     rule("weekend", _weekend, rf"\b(?P<before>{RELATING}|over|at|on|during)\s+the\s+weekend\b"),
-    rule(STEPS, _step, rf"\b{BEFORE}(?:the\s+)?{STEP}\s+(?P<unit>weekend|week|month|year)\b{OWNER}"),
+    rule(
+        "weekend week month year",
+        _step,
+        rf"\b{BEFORE}(?:the\s+)?{STEP}\s+(?P<unit>weekend|week|month|year)\b{OWNER}",
+    ),
     rule(
         words.SEASONS,
         _season,
         rf"\b{BEFORE}(?:the\s+)?{STEP}\s+(?P<season>{any_of(words.SEASONS)})\b{OWNER}",
     ),
-    rule(STEPS, _step_weekday, rf"\b{BEFORE}{STEP}\s+{_ANY_WEEKDAY}\b{OWNER}{PART}"),
+    rule(
+        (*words.WEEKDAYS, *_SHORT_WEEKDAYS),
+        _step_weekday,
+        rf"\b{BEFORE}{STEP}\s+{_ANY_WEEKDAY}\b{OWNER}{PART}",
+    ),
     rule(
         words.WEEKDAYS,
         _weekday,

@@ -91,8 +91,8 @@ class Rulebook:
     def worth_trying(self, lower: str) -> list[MomentRule]:
         """Return the rules that may match a text in small letters, in their order."""
         numbers: set[int] = set()
-        for word in set(_WORD.findall(lower)):
-            numbers.update(self._by_word.get(word, ()))
+        for word in self._by_word.keys() & set(_WORD.findall(lower)):
+            numbers.update(self._by_word[word])
         pieces = self._ascii_pieces if lower.isascii() else self._by_piece
         for piece, rules in pieces.items():
             if piece in lower:

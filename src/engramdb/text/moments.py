@@ -116,15 +116,17 @@ def _find_moments(
     """Return them by the clock of a zone: the same moment in another one is another day there."""
     local = clock[0].replace(tzinfo=clock[1], fold=clock[2])
     lower = text.lower()
+    matches = [(rule, match) for rule in _RULES.worth_trying(lower) for match in rule.pattern.finditer(text)]
+    if not matches:
+        return ()
     whole, is_beside = direction or direction_of(lower), has_context(lower)
     found: list[MomentRange] = []
-    for rule in _RULES.worth_trying(lower):
-        for match in rule.pattern.finditer(text):
-            way = (direction_beside(match) if is_beside else None) or direction
-            way = way or direction_at(lower, *match.span(), whole=whole)
-            seen = Seen(match, local, way, date_order, direction is not None, is_beside)
-            if moment := _moment(seen, rule.read):
-                found.append(moment)
+    for rule, match in matches:
+        way = (direction_beside(match) if is_beside else None) or direction
+        way = way or direction_at(lower, *match.span(), whole=whole)
+        seen = Seen(match, local, way, date_order, direction is not None, is_beside)
+        if moment := _moment(seen, rule.read):
+            found.append(moment)
     found.sort(key=lambda moment: (moment.first, -moment.last))
     return tuple(_one_by_one(text, found))
 

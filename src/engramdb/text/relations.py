@@ -233,6 +233,9 @@ def _begun_or_ended(clause: Clause, tail: str) -> ClauseRelation | None:
 
 
 def _replaced(tail: str) -> str | None:
+    lower = tail.lower()
+    if "instead" not in lower and "not " not in lower:
+        return None
     for pattern in (_INSTEAD, _NOT_BUT, _COMMA_NOT):
         if found := pattern.search(tail):
             return _ended(found["old"])

@@ -11,6 +11,7 @@ from msgspec import Struct
 from engramdb.text.lexicons import LANGUAGES
 from engramdb.text.normalize import lazy
 from engramdb.text.quotations import paired
+from engramdb.text.word_starts import AnyOf
 
 WRAPPED_LINE_CHARACTERS = 60
 """A line this long that ends without punctuation was probably wrapped, so the next line continues it."""
@@ -210,11 +211,10 @@ _CHATTER = lazy(
     r"about) [\w' ]{2,40},)\s*",
     re.IGNORECASE,
 )
-_GUESS = lazy(
-    r"\b(?:maybe|perhaps|possibly|might|may(?= (?:be|move|go|try|get|have|buy|start|switch))|could be)\b",
-    re.I,
+_GUESS = AnyOf(
+    [r"\b(?:maybe|perhaps|possibly|might|may(?= (?:be|move|go|try|get|have|buy|start|switch))|could be)\b"]
 )
-_HEDGED = lazy(r"\b(?:probably|i think|i guess|i suppose|kind of|sort of|not sure)\b", re.IGNORECASE)
+_HEDGED = AnyOf([r"\b(?:probably|i think|i guess|i suppose|kind of|sort of|not sure)\b"])
 
 
 def take_opening(sentence: str) -> Opened:
@@ -236,8 +236,9 @@ def take_opening(sentence: str) -> Opened:
 
 
 def _certainty(text: str, *, is_explicit: bool, is_hedged: bool) -> SpeakerCertainty:
-    if _GUESS.search(text):
+    lower = text.lower().replace("’", "'")
+    if _GUESS.is_in(lower):
         return SpeakerCertainty.GUESSED
-    if is_hedged or _HEDGED.search(text):
+    if is_hedged or _HEDGED.is_in(lower):
         return SpeakerCertainty.HEDGED
     return SpeakerCertainty.EXPLICIT if is_explicit else SpeakerCertainty.PLAIN

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
@@ -103,10 +104,13 @@ class _StatementWords:
         self._text = self.opened.text
         self._lower = self._text.lower().replace("’", "'").strip()
         self._now = now
+        self._found: dict[str, bool] = {}
 
     def has(self, sort: str) -> bool:
         """Return whether the text has words that speak for a sort of statement."""
-        return has_cue(sort, self._lower)
+        if sort not in self._found:
+            self._found[sort] = has_cue(sort, self._lower)
+        return self._found[sort]
 
     def category(self, force: Force, *, is_event: bool) -> str:
         """Return the category that the words speak for, the more telling ones first."""
@@ -151,7 +155,7 @@ class _StatementWords:
         first = parts[0]
         if first is not None and first.is_past and not first.is_copula:
             return self._is_done(first)
-        is_dated = any(one.relation is not TimeRelation.SINCE for one in self._moments())
+        is_dated = any(one.relation is not TimeRelation.SINCE for one in self._moments)
         return self.has("happened") or (is_dated and not self.has("present") and not self.has("permanent"))
 
     def _is_done(self, clause: Clause) -> bool:
@@ -163,14 +167,15 @@ class _StatementWords:
         return clause.verb not in STATE_CHANGES
 
     def _has_day(self) -> bool:
-        return bool(self._moments()) or _DAY.search(self._lower) is not None
+        return bool(self._moments) or _DAY.search(self._lower) is not None
 
     def is_ahead(self) -> bool:
         """Return whether a time is named that has not begun, or that ends what holds until then."""
         return any(
             one.start > self._now or (one.relation is TimeRelation.UNTIL and one.end > self._now)
-            for one in self._moments()
+            for one in self._moments
         )
 
+    @cached_property
     def _moments(self) -> list[MomentRange]:
         return find_moments(self._text, now=self._now)

@@ -80,6 +80,14 @@ class Terms(Protocol):
         """Return memories with any of the terms, best first by the sum of the weights of those they hold."""
         ...
 
+    def holders(self, term: str) -> list[int]:
+        """Return the keys of all memories with a term, whoever may see them."""
+        ...
+
+    def changed_since(self, cursor: int, *, limit: int) -> dict[int, frozenset[str]]:
+        """Return the terms, by key, of memories that changed after a cursor; none for what left the index."""
+        ...
+
     def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[ScoredKey]:
         """Return the newest memories with a term that is too common to look through, scored 0."""
         ...

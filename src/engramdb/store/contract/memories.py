@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # No SQL, no driver's types.
 
 
-class ScoredKey(Struct, frozen=True):
+class ScoredKey(Struct, frozen=True, gc=False):
     """A memory's key and how well it fits; larger is better."""
 
     key: int
@@ -209,12 +209,16 @@ class Memories(Protocol):
         """Return the active memory of exactly this scope with this fingerprint."""
         ...
 
-    def challenged_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
-        """Return the disputed memory of exactly this scope with this fingerprint, the newest."""
+    def active_twins(self, fingerprints: Sequence[bytes], *, scope: Scope) -> dict[bytes, MemoryId]:
+        """Return the active memories of exactly this scope that have one of these fingerprints."""
         ...
 
-    def keeper_of_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
-        """Return the active memory that one of exactly this scope with this fingerprint was merged into."""
+    def twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """
+        Return what stands for a fingerprint in exactly this scope.
+
+        That is the active memory, else the newest disputed one, else the active one it was merged into.
+        """
         ...
 
     def erase_words(self, memory_id: MemoryId) -> None:

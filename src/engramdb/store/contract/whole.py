@@ -146,6 +146,11 @@ class Transaction(Protocol):
     """Every table, in one snapshot or one write."""
 
     @property
+    def is_snapshot(self) -> bool:
+        """Whether nothing can change while it is open."""
+        ...
+
+    @property
     def memories(self) -> Memories: ...
     @property
     def turns(self) -> Turns: ...

@@ -124,6 +124,8 @@ class ActsTable:
         self._connection = connection
         self._scopes = ScopesTable(connection)
         self._opened: dict[int, OpenAct] = {}
+        self._latest: tuple[MemoryId, int] | None = None
+        """The memory that was asked for last, and its scope: its links follow."""
         self._group = group
         """What this write is part of, where that is more than the write."""
 
@@ -134,7 +136,7 @@ class ActsTable:
         try:
             yield
         except BaseException:
-            self._opened = before
+            self._opened, self._latest = before, None
             raise
 
     # --- the act of this write ------------------------------------------------------------------------------
@@ -166,13 +168,17 @@ class ActsTable:
 
     def end(self) -> None:
         """End the acts of this write: what it changes from now on belongs to others."""
-        self._opened = {}
+        self._opened, self._latest = {}, None
 
     def _key_in_scope_of(
         self, memory_id: MemoryId, action: Action, actor: Actor, at: datetime, *, is_change: bool
     ) -> int | None:
-        row = self._connection.execute("SELECT scope FROM memories WHERE id = ?", (memory_id,)).fetchone()
-        return None if row is None else self._joined(row[0], action, actor, at, is_change=is_change).key
+        if self._latest is None or self._latest[0] != memory_id:
+            row = self._connection.execute("SELECT scope FROM memories WHERE id = ?", (memory_id,)).fetchone()
+            if row is None:
+                return None
+            self._latest = (memory_id, row[0])
+        return self._joined(self._latest[1], action, actor, at, is_change=is_change).key
 
     def _joined(self, scope: int, action: Action, actor: Actor, at: datetime, *, is_change: bool) -> OpenAct:
         rank = (_RANKS[actor.kind], is_change + (action in _NAMING))

@@ -82,7 +82,9 @@ _RELATED = (
     "WHERE m.predicate IN (SELECT value FROM json_each(?)) AND m.status = 'active' "
     "AND m.predicate IS NOT NULL AND {condition} ORDER BY m.key DESC LIMIT ?"
 )
-_IN_PERIOD = "SELECT m.key FROM memories m WHERE {moments} AND {condition} LIMIT ?"
+_IN_PERIOD = "SELECT m.key FROM memories m {index} WHERE {moments} AND {condition} LIMIT ?"
+_BY_MOMENT = {"m.when_at": "memories_by_when", _SAID: "memories_by_saying"}
+"""The index of each moment, named because the planner would go through all of a scope."""
 
 
 MAX_SUCCESSORS = 50
@@ -162,12 +164,16 @@ class CandidatesTable:
         bounds = [(sign, to_microseconds(at)) for sign, at in ((">=", start), ("<", end)) if at is not None]
         condition, parameters = where(scope, filters)
         found: set[int] = set()
-        for column in ("m.when_at", _SAID):
+        for column, name in _BY_MOMENT.items():
             moments = " AND ".join([f"{column} {sign} ?" for sign, _ in bounds] or ["TRUE"])
-            sql = _IN_PERIOD.format(moments=moments, condition=condition)
-            rows = self._connection.execute(sql, (*(at for _, at in bounds), *parameters, limit + 1))
+            index = f"INDEXED BY {name}" if bounds else ""
+            sql = _IN_PERIOD.format(index=index, moments=moments, condition=condition)
+            asked = (*(at for _, at in bounds), *parameters, limit + 1)
+            rows: list[Any] = self._connection.execute(sql, asked).fetchall()
             found.update(key for (key,) in rows)
-        return sorted(found) if len(found) <= limit else None
+            if len(found) > limit:
+                return None
+        return sorted(found)
 
 
 def _by_message(turn: int | None, beside: Sequence[tuple[int, int | None]]) -> list[tuple[int, int]]:
@@ -268,6 +274,15 @@ _PLACEHOLDERS = ", ".join("?" * (len(COLUMNS) + 3))
 _INSERT = f"INSERT INTO memories (change, fingerprint, scope, {', '.join(COLUMNS)}) VALUES ({_PLACEHOLDERS})"
 _SET = ", ".join(f"{name} = ?" for name in COLUMNS)
 _UPDATE = f"UPDATE memories SET change = ?, {_SET} WHERE id = ? RETURNING key"
+_ACTIVE_TWINS = (
+    "SELECT m.fingerprint, m.id FROM json_each(?) k CROSS JOIN memories m ON m.fingerprint = unhex(k.value) "
+    "AND m.scope = ? AND m.status = 'active'"
+)
+_HAS_TWIN = (
+    "SELECT EXISTS (SELECT 1 FROM memories WHERE scope = ? AND fingerprint = ? AND status = 'active') "
+    "OR EXISTS (SELECT 1 FROM memories INDEXED BY memories_taken_back "
+    "WHERE scope = ? AND fingerprint = ? AND status <> 'active')"
+)
 _MENTIONED = "SELECT traits, speaker FROM memories WHERE id = ?"
 _NEXT_CHANGE = "UPDATE counters SET value = value + ? WHERE name = 'change' RETURNING value"
 _BLANK = (
@@ -290,6 +305,10 @@ _SCOPE_COUNTS = (
 )
 
 
+MAX_SEEN = 500
+"""Memories of one snapshot that are held: a question reads the same few several times."""
+
+
 def next_change(connection: apsw.Connection) -> int:
     """Return the next number of the change counter, inside a write."""
     return next_changes(connection, 1)[0]
@@ -304,10 +323,12 @@ def next_changes(connection: apsw.Connection, count: int) -> range:
 class MemoriesTable:
     """Memories by id and by key."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, *, is_snapshot: bool = False) -> None:
         self._connection = connection
         self._scopes = ScopesTable(connection)
         self._traits = TraitsTable(connection)
+        self._seen: dict[int, Memory] | None = {} if is_snapshot else None
+        """What was read from a snapshot, where it cannot change."""
 
     def add(self, memory: Memory, *, fingerprint: bytes) -> int:
         """Store a new memory and return its key."""
@@ -341,8 +362,12 @@ class MemoriesTable:
     def by_keys(self, keys: Sequence[int]) -> dict[int, Memory]:
         """Return the memories that exist, by key."""
         sql = f"{_SELECT_KEYED} WHERE m.key IN (SELECT value FROM json_each(?))"
-        rows = self._connection.execute(sql, (to_json(list(keys)),))
-        return {row[-1]: from_row(row) for row in rows}
+        if self._seen is None or len(self._seen) + len(keys) > MAX_SEEN:
+            return {row[-1]: from_row(row) for row in self._connection.execute(sql, (to_json(list(keys)),))}
+        unread = [key for key in keys if key not in self._seen]
+        rows = self._connection.execute(sql, (to_json(unread),)) if unread else ()
+        self._seen |= {row[-1]: from_row(row) for row in rows}
+        return {key: self._seen[key] for key in sorted(set(keys)) if key in self._seen}
 
     def heirs(self, keys: Sequence[int]) -> dict[int, tuple[int, bool]]:
         """Return what stands now in the place of each of these memories that was superseded or merged."""
@@ -355,8 +380,26 @@ class MemoriesTable:
         row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
         return None if row is None else from_row(row)
 
-    def challenged_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
-        """Return the disputed memory of exactly this scope with this fingerprint, the newest."""
+    def active_twins(self, fingerprints: Sequence[bytes], *, scope: Scope) -> dict[bytes, MemoryId]:
+        """Return the active memories of exactly this scope that have one of these fingerprints."""
+        wanted = to_json([one.hex() for one in fingerprints])
+        rows: list[Any] = self._connection.execute(
+            _ACTIVE_TWINS, (wanted, self._scopes.find(scope))
+        ).fetchall()
+        return dict(rows)
+
+    def twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """Return the active memory with a fingerprint, or the newest disputed, or what it was merged into."""
+        own = (self._scopes.find(scope), fingerprint)
+        if not single_value(self._connection, _HAS_TWIN, (*own, *own)):  # as most have not
+            return None
+        return (
+            self.active_twin(fingerprint, scope=scope)
+            or self._challenged_twin(fingerprint, scope=scope)
+            or self._keeper_of_twin(fingerprint, scope=scope)
+        )
+
+    def _challenged_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
         sql = (
             f"{_SELECT} WHERE m.key = (SELECT max(t.key) FROM memories t INDEXED BY memories_taken_back "
             "WHERE t.scope = ? AND t.fingerprint = ? AND t.status <> 'active' AND t.status = 'challenged')"
@@ -364,8 +407,7 @@ class MemoriesTable:
         row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
         return None if row is None else from_row(row)
 
-    def keeper_of_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
-        """Return the active memory that one of exactly this scope with this fingerprint was merged into."""
+    def _keeper_of_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
         sql = (
             f"{_SELECT} WHERE m.status = 'active' AND m.id IN (SELECT t.superseded_by FROM memories t "
             "INDEXED BY memories_taken_back WHERE t.scope = ? AND t.fingerprint = ? AND t.status <> 'active' "

@@ -193,13 +193,16 @@ def _copy(target: Path, source: apsw.Connection, connect: Callable[[Path], apsw.
 class Tables:
     """Every table over one connection: what a transaction hands out."""
 
-    def __init__(self, connection: apsw.Connection, group: Act | None = None) -> None:
+    def __init__(
+        self, connection: apsw.Connection, group: Act | None = None, *, is_snapshot: bool = False
+    ) -> None:
+        self.is_snapshot = is_snapshot
         self.acts = ActsTable(connection, group)
-        self.memories = MemoriesTable(connection)
+        self.memories = MemoriesTable(connection, is_snapshot=is_snapshot)
         self.turns = TurnsTable(connection)
         self.terms = TermsTable(connection)
         self.turn_terms = TurnTermsTable(connection)
-        self.vectors = VectorsTable(connection)
+        self.vectors = VectorsTable(connection, is_snapshot=is_snapshot)
         self.history = HistoryTable(connection, self.acts)
         self.audit = AuditTable(connection)
         self.edges = EdgesTable(connection, self.acts)
@@ -389,7 +392,7 @@ class SqliteStore:
             try:
                 self._check_open()
                 with _transaction(connection, "BEGIN"):
-                    yield Tables(connection)
+                    yield Tables(connection, is_snapshot=True)
             finally:
                 self._readers.give_back(connection)
 

@@ -22,6 +22,11 @@ from engramdb.values import Filters, Scope
 if TYPE_CHECKING:
     import apsw
 
+_ALL_HOLDERS = "SELECT rowid FROM terms WHERE terms MATCH ?"
+_CHANGED = (
+    "SELECT m.key, t.words FROM (SELECT key FROM memories WHERE change > ? ORDER BY change LIMIT ?) m "
+    "LEFT JOIN terms t ON t.rowid = m.key"
+)
 _HOLDERS = "SELECT rowid AS key, ? AS weight FROM terms WHERE terms MATCH ?"
 
 
@@ -80,6 +85,16 @@ class TermsTable:
         asked = [value for term, weight in weights.items() for value in (weight, _quote_term(term))]
         rows: list[Any] = self._connection.execute(sql, (*asked, *parameters, limit)).fetchall()
         return [contract.ScoredKey(key, score) for key, score in rows]
+
+    def holders(self, term: str) -> list[int]:
+        """Return the keys of all memories with a term, whoever may see them."""
+        rows: list[Any] = self._connection.execute(_ALL_HOLDERS, (_quote_term(term),)).fetchall()
+        return [key for (key,) in rows]
+
+    def changed_since(self, cursor: int, *, limit: int) -> dict[int, frozenset[str]]:
+        """Return the terms, by key, of memories that changed after a cursor; none for what left the index."""
+        rows: list[Any] = self._connection.execute(_CHANGED, (cursor, limit)).fetchall()
+        return {key: frozenset((words or "").split(" ")) for key, words in rows}
 
     def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[ScoredKey]:
         """Return the newest memories with a term that is too common to look through, scored 0."""

@@ -110,8 +110,10 @@ _NO_SPACE = 0
 class VectorsTable:
     """Vectors by space and memory."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, *, is_snapshot: bool = False) -> None:
         self._connection = connection
+        self._is_snapshot = is_snapshot
+        self._latest_change: int | None = None
 
     def space(self, identity: EmbedderIdentity) -> int | None:
         """Return the number of the embedder's space, or None if it has none yet."""
@@ -208,7 +210,10 @@ class VectorsTable:
 
     def latest_change(self) -> int:
         """Return the cursor of the newest change in the store."""
-        number: int = single_value(self._connection, "SELECT value FROM counters WHERE name = 'change'")
+        number = self._latest_change
+        if number is None:
+            number = single_value(self._connection, "SELECT value FROM counters WHERE name = 'change'")
+            self._latest_change = number if self._is_snapshot else None
         return number
 
     def changes(self, space: int, *, dimension: int, since: int, limit: int) -> Changes:
