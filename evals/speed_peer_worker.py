@@ -79,9 +79,8 @@ class LangGraph:
         from langgraph.store.memory import InMemoryStore  # noqa: PLC0415
 
         self._put = PutOp
-        self._store = InMemoryStore(
-            index={"dims": DIMENSION, "embed": vectors.embed_batch, "fields": ["text"]}
-        )
+        index: Any = {"dims": DIMENSION, "embed": vectors.embed_batch, "fields": ["text"]}
+        self._store = InMemoryStore(index=index)
         self._vectors = vectors
 
     def add(self, start: int, stop: int) -> None:

@@ -108,7 +108,7 @@ def test_neighbors_are_counted_in_messages(tmp_path: Path) -> None:
         )
         engram.observe("Our cat Pixel only drinks from the tap.", session="s")
         engram.flush()
-        keys = {}
+        keys: dict[int, str] = {}
         with engram._parts.store.read() as tx:
             for key in range(1, 20):
                 keys |= {key: memory.content for key, memory in tx.memories.by_keys([key]).items()}

@@ -72,11 +72,11 @@ SAID = (
     ("Kofi", "my sister works at Bosch"),
     ("Kofi", "I had the best pasta of my life, where do people even live without pasta"),
     ("Ann", "I live in Berlin"),
-    ("Ann", "Kofi moved to Tallinn"),
+    ("Ann", "Kofi moved to Tallinn last month"),
 )
 
 
-@pytest.mark.parametrize(("bonus", "is_first"), [(0.4, True), (0.0, False)])
+@pytest.mark.parametrize(("bonus", "is_first"), [(0.6, True), (0.0, False)])
 def test_where_somebody_lives_comes_before_what_they_say(
     tmp_path: Path, bonus: float, is_first: bool
 ) -> None:
@@ -89,4 +89,4 @@ def test_where_somebody_lives_comes_before_what_they_say(
 
         hits = engram.recall("where does Kofi live?", limit=4).hits
 
-    assert (hits[0].memory.content == "Kofi moved to Tallinn") is is_first
+    assert (hits[0].memory.content == SAID[-1][1]) is is_first

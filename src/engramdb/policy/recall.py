@@ -40,7 +40,7 @@ class RecallPolicy(Struct, frozen=True, kw_only=True):
     """What a memory gains from full activation through links; 0 leaves the graph out."""
     graph_through_entities: bool = True
     """Whether activation also passes from a memory to others that mention the same entity."""
-    relation_bonus: float = 0.4
+    relation_bonus: float = 0.6
     """What a memory gains that tells the relation which the question asks for, of the one it asks about."""
     hop_bonus: float = 0.3
     """What a memory gains that tells of somebody whom the best memories name and the question does not."""

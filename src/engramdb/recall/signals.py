@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import numpy as np
 from msgspec import Struct
 
+from engramdb.erasable_cache import cached
 from engramdb.policy import RecallPolicy
 from engramdb.recall.entity import linked
 from engramdb.recall.fuse import Fused, RankingSignal
@@ -111,16 +113,16 @@ def second_hop(
     or by her. Only what has something to do with the question already is reached.
     """
     crowd, asked = crowd_score(ranked), f" {fold_name(question)} "
-    texts = {key: f" {fold_name(' '.join((one.speaker or '', one.words)))} " for key, one in sketches.items()}
     own = {one.key: one.score for one in ranked}
+    texts = {key: _plain(f"{one.speaker or ''} {one.words}") for key, one in sketches.items()}
+    speakers = {fold_name(one) for one in {one.speaker for one in sketches.values()} if one}
     gained: dict[int, float] = {}
     led_by: dict[int, int] = {}
-    for seed in [one for one in ranked[:HOP_SEEDS] if one.key in sketches]:
-        for name in _names_in(sketches[seed.key], texts[seed.key], sketches):
-            if f" {name} " in asked:
-                continue
-            told = [key for key, text in texts.items() if f" {name} " in text and key != seed.key]
-            if len(told) > HOP_COMMON * len(texts):
+    for seed in [one for one in ranked[:HOP_SEEDS] if one.key in sketches] if bonus else ():
+        spoken = [name for name in speakers if name and _holds(texts[seed.key], name)]
+        for name in dict.fromkeys([*spoken, *_names_in(sketches[seed.key].words)]):
+            told = [key for key, text in texts.items() if key != seed.key and _holds(text, name)]
+            if f" {name} " in asked or len(told) > HOP_COMMON * len(texts):
                 continue
             for key in told:
                 more = min(bonus * (seed.score - crowd), HOP_BELOW * seed.score - own.get(key, crowd))
@@ -129,18 +131,26 @@ def second_hop(
     return Hop(RankingSignal(name=HOP, gained=gained), led_by)
 
 
+def _plain(text: str) -> str:
+    return text.casefold() if text.isascii() else fold_name(text)
+
+
+def _holds(text: str, name: str) -> bool:
+    """Return whether a name stands in a text as a word of its own."""
+    return name in text and re.search(rf"\b{re.escape(name)}\b", text) is not None
+
+
+@cached(5000)
+def _names_in(text: str) -> tuple[str, ...]:
+    """Return what looks like a name in a text, folded."""
+    return tuple(folded for one in mentions(text) if (folded := fold_name(one.text)))
+
+
 class Hop(Struct, frozen=True):
     """What the second hop adds, and which memory led to each that gained."""
 
     signal: RankingSignal
     led_by: dict[int, int]
-
-
-def _names_in(seed: Sketch, text: str, sketches: Mapping[int, Sketch]) -> list[str]:
-    """Return the names in a memory, folded: those that look like one, and those of people who spoke."""
-    speakers = {fold_name(one.speaker) for one in sketches.values() if one.speaker}
-    spoken = [name for name in speakers if name and f" {name} " in text]
-    return list(dict.fromkeys([*spoken, *(fold_name(one.text) for one in mentions(seed.words))]))
 
 
 LATE_WEIGHT = 0.3

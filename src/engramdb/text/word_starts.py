@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser  # type: ignore[attr-defined]
+from re import _constants as codes
+from re import _parser
 from typing import Any, ClassVar, Final, NamedTuple
 
 from engramdb.erasable_cache import cached
