@@ -92,7 +92,7 @@ def test_explain_shows_the_plan_every_signal_and_the_slowest_stage(engram_comman
     for part in ("relevance", "accuracy", "freshness", "utility"):
         assert f"{part} " in shown
     assert re.search(r"^period +from 2023-06-01 00:00Z to before 2023-07-01 00:00Z$", shown, re.MULTILINE)
-    assert re.search(r"^text weight +0\.30 for words, 0\.70 for meaning$", shown, re.MULTILINE)
+    assert re.search(r"^text weight +0\.35 for words, 0\.65 for meaning$", shown, re.MULTILINE)
     assert re.search(r"^strategy +score$", shown, re.MULTILINE)
     assert re.search(r"^level +full$", shown, re.MULTILINE)
     assert re.search(r"^missing +nothing$", shown, re.MULTILINE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +11,7 @@ from engramdb.context.overview import FACT_END, choose_spread, fill_overview, is
 from engramdb.policy import NAMES
 from engramdb.testing import ManualClock
 from engramdb.values import Breadth, SectionName, Summary
-from evals.abstention import DATA
+from evals.abstention import stores
 from evals.windows import STANDING, is_verbatim, talks
 
 from .made import EXACT, MEASURE, NOW, memory
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-STORES = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+STORES = stores(None)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 
 from engramdb import Engram, Settings, Status
 from engramdb.errors import InvalidSettings
-from engramdb.models.packs import MANIFEST, add_pack, pack_folder
+from engramdb.models.packs import MANIFEST, READER_VERSION, add_pack, pack_folder
+from engramdb.models.registry import E5_READER
 from engramdb.testing import ManualClock
 
 OLD, NEW = "we keep our tickets in Jira", "we're done with Jira, everything lives in Linear these days"
@@ -47,7 +48,7 @@ def test_the_pack_sees_a_change_in_natural_words(engram: Engram) -> None:
 
     assert engram.get(old.id).status is Status.CHALLENGED
     assert engram.get(other.id).status is Status.ACTIVE
-    assert any("says e5-small/4" in event.reason for event in engram.history(old.id))
+    assert any(f"says {E5_READER}" in event.reason for event in engram.history(old.id))
 
 
 def test_the_pack_sees_repetitions_in_natural_words(engram: Engram) -> None:
@@ -92,7 +93,7 @@ def test_by_default_the_pack_judges_where_it_is_installed(home: Path, clock: Man
         engram.judge_pending()
 
         report = engram.status()
-        assert (report.reader, report.judge) == ("rules, e5-small/4", "rules, e5-small/4")
+        assert (report.reader, report.judge) == (f"rules, {E5_READER}", f"rules, {E5_READER}")
         assert engram.get(old.id).status is Status.CHALLENGED
 
 
@@ -106,7 +107,7 @@ def test_a_reader_that_cannot_be_loaded_costs_no_write(home: Path, clock: Manual
         shutil.rmtree(folder)
     elif damage == "older":
         (folder / MANIFEST).write_text(
-            (folder / MANIFEST).read_text().replace('"reader": "4"', '"reader": "0"')
+            (folder / MANIFEST).read_text().replace(f'"reader": "{READER_VERSION}"', '"reader": "0"')
         )
     else:
         (folder / MANIFEST).write_text("{")
@@ -163,7 +164,7 @@ def test_a_judge_that_failed_is_asked_again_in_the_background(
     [
         ("rules", "", "rules", "rules"),
         ("auto", "", "rules, static-head", "rules"),
-        ("pack", "", "rules", "rules, e5-small/4"),
+        ("pack", "", "rules", f"rules, {E5_READER}"),
         ("auto", "openai:small", "rules, static-head, openai:small", "rules, openai:small/"),
     ],
 )
@@ -193,11 +194,11 @@ def test_adding_a_pack_again_brings_the_reader_of_this_release(home: Path) -> No
     """One that was added before there was a reader is built anew; nothing else changes."""
     folder = pack_folder("e5-small", home)
     manifest = (folder / MANIFEST).read_text()
-    (folder / MANIFEST).write_text(manifest.replace('"reader": "4"', '"reader": ""'))
+    (folder / MANIFEST).write_text(manifest.replace(f'"reader": "{READER_VERSION}"', '"reader": ""'))
 
     pack = add_pack("e5-small", home)
 
-    assert pack.manifest.reader == "4"
+    assert pack.manifest.reader == READER_VERSION
 
 
 def test_a_pack_without_its_reader_is_named_and_costs_no_sentence(home: Path, clock: ManualClock) -> None:

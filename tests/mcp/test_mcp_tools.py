@@ -302,12 +302,12 @@ def test_context_is_one_block_within_its_budget(talk: Talk) -> None:
         talk.values("remember", content=f"Trip {number} to the lake took {number + 2} hours by train")
 
     wide = talk.call("context", message="How long is a trip to the lake?", token_budget=1000)
-    tight = talk.values("context", message="How long is a trip to the lake?", token_budget=150)
+    tight = talk.values("context", message="How long is a trip to the lake?", token_budget=100)
 
     assert "Trip 3 to the lake took 5 hours" in str(wide.content)
     assert "<memories>" in str(wide.content)
     assert values_of(wide)["tokens"] <= 1000
-    assert tight["tokens"] <= 150
+    assert tight["tokens"] <= 100
     assert len(tight["memories"]) < len(values_of(wide)["memories"])
 
 
