@@ -16,8 +16,11 @@ from engramdb.cli.questions import show_recall, show_recall_explained
 from engramdb.cli.store import show_status
 from engramdb.policy.recall import STRATEGIES
 from engramdb.recall.gather import LEXICAL, TOPIC, VECTOR
+from engramdb.recall.pipeline import ANSWERS
+from engramdb.recall.relations import RELATION
+from engramdb.recall.revision import DISPUTES, REPLACED
 from engramdb.recall.said import TURNS
-from engramdb.recall.signals import ENTITY, GRAPH, LINKED, SESSION, SUBJECT, TIME
+from engramdb.recall.signals import ENTITY, GRAPH, HOP, LATE, LINKED, SESSION, SUBJECT, TIME
 from engramdb.testing import ManualClock
 from engramdb.values import (
     Dispute,
@@ -161,6 +164,7 @@ def test_an_event_without_a_date_is_told(capsys: pytest.CaptureFixture[str]) -> 
 def test_every_signal_has_words_for_people() -> None:
     """What the engine calls `lexical` a visitor knows as words."""
     names = {LEXICAL, TOPIC, VECTOR, SESSION, SUBJECT, TIME, GRAPH, LINKED, ENTITY, TURNS}
+    names |= {LATE, RELATION, HOP, ANSWERS, REPLACED, DISPUTES}
 
     assert names == set(WORDINGS)
 
@@ -194,7 +198,7 @@ def test_the_past_answers_as_it_was(engram_command: Command, changed: str) -> No
     assert contents(now) == ["My editor is Helix"]
     assert "believed" not in now.stderr
     assert early.stdout == ""
-    assert "Nothing was found" in early.stderr
+    assert "Not known" in early.stderr
     assert parsed(engram_command("get", changed, "--json"))["access"]["count"] == 1
 
 
@@ -456,7 +460,7 @@ def test_an_answer_that_is_none_says_so(engram_command: Command) -> None:
     near = engram_command("recall", "which tokens does the API use?")
 
     assert "Not known" in far.stderr
-    assert "Nothing was found" in none.stderr
+    assert "Not known: nothing that is stored answers this" in none.stderr
     assert "Not known" not in near.stderr
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.context.overview import FACT_END, choose_spread, fill_overview, is_overview, tree_lines
+from engramdb.context.overview import choose_spread, fill_overview, is_overview, tree_lines
 from engramdb.policy import NAMES
 from engramdb.testing import ManualClock
 from engramdb.values import Breadth, SectionName, Summary
+from engramdb.values.insight import FACT_END
 from evals.abstention import stores
 from evals.windows import STANDING, is_verbatim, talks
 

@@ -20,18 +20,25 @@ def test_what_a_message_said_already_goes_back_some_places() -> None:
     """The second sentence of a message lets others pass, and nothing is lost."""
     ranked = [Fused(key, 1.0 - key / 100) for key in range(1, 12)]
 
-    order = behind_siblings(ranked, {1: 7, 2: 7, 3: 7})
+    order = behind_siblings(ranked, lambda one: {1: 7, 2: 7, 3: 7}.get(one.key))
 
     assert [one.key for one in order][:2] == [1, 4]
     assert [one.key for one in order].index(2) == SIBLING_PLACES
     assert {one.key for one in order} == {one.key for one in ranked}
 
 
+def test_what_hardly_fits_does_not_pass_the_rest_of_a_message() -> None:
+    """Yesterday's second errand goes before what has nothing to do with yesterday."""
+    ranked = [Fused(1, 0.95), Fused(2, 0.69), Fused(3, 0.22)]
+
+    assert behind_siblings(ranked, lambda one: 7 if one.key < 3 else None) == ranked
+
+
 def test_memories_without_a_message_stay_where_they_are() -> None:
     """What was stated outright was read from no message."""
     ranked = [Fused(3, 0.9), Fused(2, 0.8)]
 
-    assert behind_siblings(ranked, {}) == ranked
+    assert behind_siblings(ranked, lambda _: None) == ranked
 
 
 @pytest.mark.parametrize("strategy", ["score", "rrf", "mmr", "rrf_then_mmr"])
@@ -120,3 +127,37 @@ def test_neighbors_are_counted_in_messages(tmp_path: Path) -> None:
     assert distances["My siste", "I am all"] == 1
     assert distances["My siste", "Our cat "] == 2
     assert ("I moved ", "I am all") not in distances
+
+
+@pytest.mark.parametrize(("bonus", "is_first"), [(0.3, True), (0.0, False)])
+def test_words_are_compared_one_by_one(tmp_path: Path, bonus: float, is_first: bool) -> None:
+    """A craft in the middle of small talk is found by another word for it; without, small talk alike wins."""
+    settings = Settings(home=tmp_path, embedder="static", overrides={"recall": {"late_bonus": bonus}})
+    told = "So good to hear from you, it has been ages! Picked up pottery again and it calms me, how are you?"
+    with Engram.open(tmp_path / "memory.db", settings=settings, background=False) as engram:
+        for text in (told, "Which evening class is it that you teach?", "The class of 1998 meets in June"):
+            engram.remember(text)
+        for number in range(12):
+            engram.remember(f"Parcel {number} came with the morning post and lies in the hall")
+
+        hits = engram.recall("which ceramics class?", limit=3).hits
+
+    late = [reason.contribution for hit in hits for reason in hit.reasons if reason.index == "late"]
+    assert any(abs(one) > 0.01 for one in late) is is_first
+
+
+def test_one_message_leaves_room_for_others(tmp_path: Path) -> None:
+    """Of a message that says the same thing four times over, another message stands among the first two."""
+    settings = Settings(home=tmp_path, embedder="static")
+    with Engram.open(tmp_path / "memory.db", settings=settings, background=False) as engram:
+        engram.observe(
+            "The garden fence needs new paint. The fence of the garden is rotten at the bottom. "
+            "A garden fence like ours costs 900 euros. Our garden fence was built by Tom in 2011."
+        )
+        engram.observe("Mrs. Alder wants to share the cost of the garden fence.")
+        engram.flush()
+
+        hits = engram.recall("what about the garden fence?", limit=5).hits
+
+    assert any("Alder" in hit.memory.content for hit in hits[:2])
+    assert len(hits) == 5

@@ -86,7 +86,9 @@ def recall(run: Run) -> None:
 def _tell_quality(answer: Recall) -> None:
     for missing in answer.quality.missing:
         talk(warning(f"{missing.index} did not take part fully: {one_line(missing.reason)}"))
-    if not answer.hits:
+    if not answer.hits and answer.quality.candidates and not answer.quality.is_known and not answer.said:
+        talk("Not known: nothing that is stored answers this.")
+    elif not answer.hits:
         talk("No memory was found; this was only said." if answer.said else "Nothing was found.")
     elif not answer.quality.is_known:
         talk("Not known, it seems: this is only what comes nearest.")
@@ -187,7 +189,8 @@ def _about(hit: Hit) -> str:
 def _why(hit: Hit) -> str:
     """Return what spoke for a hit; a policy may give one that nothing speaks for, rather than nothing."""
     found_by = wording.words(hit.reasons)
-    return f"found by {', '.join(found_by)}" if found_by else "nothing speaks for it"
+    through = f", through {short(hit.through)}" if hit.through else ""
+    return f"found by {', '.join(found_by)}{through}" if found_by else "nothing speaks for it"
 
 
 def _gains(hit: Hit) -> str:

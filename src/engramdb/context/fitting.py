@@ -19,7 +19,6 @@ from typing import Final
 
 from engramdb import text
 from engramdb.capture.actions import is_run_record
-from engramdb.recall.pipeline import ANSWER_BONUS, ANSWERS
 from engramdb.text.mentions import mentions
 from engramdb.text.terms import query_terms, terms
 from engramdb.values import EntityType, Hit, Memory, Recall, Voice
@@ -130,7 +129,7 @@ def _is_named(hit: Hit, words: Set[str]) -> bool:
 
 def _is_answer(hit: Hit) -> bool:
     """Return whether a judge has read the memory beside the prompt and holds it for the answer."""
-    return _score(hit, ANSWERS) >= ANSWERS_FROM * ANSWER_BONUS
+    return hit.answers is not None and hit.answers >= ANSWERS_FROM
 
 
 def _standing_out(hits: Sequence[Hit]) -> list[Hit]:

@@ -38,6 +38,7 @@ from engramdb.values import (
     ShownMemory,
     Summary,
 )
+from engramdb.values.insight import FACT_END
 from engramdb.values.reading import Force, Lasting
 
 MAX_ASKED_CHARACTERS = 120
@@ -52,8 +53,6 @@ LESS_TELLING = 0.3
 """What is left of the weight of a memory whose time is over, or that only asks for something."""
 TREE_SHARE = 0.6
 """Of the room, for summaries; the rest is for memories as they are."""
-FACT_END = "; "
-"""Stands between the facts of a summary."""
 
 Summaries = Callable[[Breadth], Sequence[Summary]]
 """Returns the summaries of one breadth, the best first."""

@@ -23,6 +23,7 @@ from engramdb.text.detail import levels
 from engramdb.text.normalize import normalize_text
 from engramdb.text.tokens import count_tokens
 from engramdb.values import Breadth, Memory, Scope
+from engramdb.values.insight import FACT_END
 
 # Say in short what a group of memories says, in their own words.
 #
@@ -68,7 +69,7 @@ def short_fact(key: int, memory: Memory) -> ShortFact:
     if cost > FACT_TOKENS:
         short = memory.detail.summary or levels(memory.content, category=memory.category).summary
         text = with_dates(short, memory.moments) if short else text
-    return ShortFact(key, " ".join(text.split()).rstrip(" .;"))
+    return ShortFact(key, " ".join(text.split()).rstrip(" .;").replace(FACT_END, ", "))
 
 
 def make_title(names: Iterable[str], topics: Iterable[str], *, members: int) -> str:
@@ -110,10 +111,10 @@ def _join_texts(texts: Sequence[tuple[int, str]], *, limit: int, token_budget: i
         if text and len(chosen) < limit and cost <= room and normalize_text(text) not in chosen:
             chosen[normalize_text(text)] = (key, text)
             room -= cost
-    while chosen and count_tokens("; ".join(text for _, text in chosen.values())) > token_budget:
+    while chosen and count_tokens(FACT_END.join(text for _, text in chosen.values())) > token_budget:
         chosen.popitem()  # in a row they may cost more than one by one
     return SummaryText(
-        "; ".join(text for _, text in chosen.values()), tuple(key for key, _ in chosen.values())
+        FACT_END.join(text for _, text in chosen.values()), tuple(key for key, _ in chosen.values())
     )
 
 
@@ -346,7 +347,7 @@ class ModelSummarizer:
 
     def domain(self, worded: WordedDomain) -> WordedDomain:
         """Return a domain in the model's words, where it found good ones."""
-        facts = [fact for node in worded.clusters for fact in node.summary.split("; ") if fact]
+        facts = [fact for node in worded.clusters for fact in node.summary.split(FACT_END) if fact]
         text = self._ask_model(facts, worded.domain.title, DOMAIN_TOKENS)
         if text is None:
             return worded
@@ -359,7 +360,7 @@ class ModelSummarizer:
 
     def word_scope(self, text: str, *, tokens: int) -> str:
         """Return the text over everything in the model's words, where it found good ones."""
-        told = self._ask_model(text.split("; "), "everything", tokens)
+        told = self._ask_model(text.split(FACT_END), "everything", tokens)
         return text if told is None else told
 
     def _ask_model(self, facts: list[str], title: str, tokens: int) -> str | None:

@@ -14,6 +14,7 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 
+from engramdb.erasable_cache import ErasableTable
 from engramdb.index.postings import KnowsMemories, Postings
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
@@ -35,7 +36,7 @@ class LexicalIndex:
 
     def __init__(self, roster: KnowsMemories | None = None) -> None:
         self._lock = threading.Lock()
-        self._frequencies: dict[str, int] = {}
+        self._frequencies: ErasableTable[int] = ErasableTable()
         self._memories = 0
         self._counted_at = -1
         self._postings = Postings(roster)

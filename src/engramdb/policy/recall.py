@@ -7,8 +7,8 @@ from msgspec import Struct
 from engramdb.errors import InvalidSettings
 from engramdb.policy.ranges import require_positive, require_share
 
-# What a signal is worth was chosen on three conversations of LoCoMo and checked on two others:
-# docs/lab/0018-recall.md.
+# What a signal is worth was chosen on three conversations of LoCoMo and checked on two others
+# (docs/lab/0018-recall.md); second hops, relations and times on other open sets (docs/lab/0056-answers.md).
 
 STRATEGIES = ("score", "rrf", "mmr", "rrf_then_mmr", "cross_encoder")
 """In which ways the candidates may be put in order."""
@@ -17,7 +17,7 @@ FORMULAS = ("relevance", "trust", "beliefs")
 
 _SHARES = (
     *("vector_weight", "subject_bonus", "time_bonus", "period_bonus", "graph_bonus", "entity_bonus"),
-    *("relation_bonus", "hop_bonus", "least_score", "mmr_lambda", "linked_share"),
+    *("late_bonus", "relation_bonus", "hop_bonus", "least_score", "mmr_lambda", "linked_share"),
 )
 
 
@@ -34,12 +34,14 @@ class RecallPolicy(Struct, frozen=True, kw_only=True):
     """What a memory gains that was said by, or is about, somebody whom the question names."""
     time_bonus: float = 0.05
     """What a memory gains that falls into the time that the question names, or near it;"""
-    period_bonus: float = 0.4
+    period_bonus: float = 0.6
     """and what it gains besides for lying inside."""
     graph_bonus: float = 0.4
     """What a memory gains from full activation through links; 0 leaves the graph out."""
     graph_through_entities: bool = True
     """Whether activation also passes from a memory to others that mention the same entity."""
+    late_bonus: float = 0.3
+    """What covering the question word by word is worth, with the built-in embedder."""
     relation_bonus: float = 0.6
     """What a memory gains that tells the relation which the question asks for, of the one it asks about."""
     hop_bonus: float = 0.3
@@ -64,6 +66,11 @@ class RecallPolicy(Struct, frozen=True, kw_only=True):
     """What scores less is no answer, except among the first three, and does not count as recalled."""
     freshness_half_life_days: float = 30.0
     """After how long freshness is halved."""
+
+    @property
+    def uses_time(self) -> bool:
+        """Whether the time that a question names counts at all."""
+        return self.time_bonus > 0 or self.period_bonus > 0
 
     @property
     def uses_graph(self) -> bool:

@@ -36,6 +36,7 @@ from engramdb.values import (
     Scope,
     Status,
 )
+from engramdb.values.recall import KNOWN_FROM
 
 KNOWN_ABOVE = 0.37
 """A question that no memory fits better than this is about something unknown: docs/lab/0023-insight.md."""
@@ -100,6 +101,8 @@ SURROUND_SCALE = 0.5
 HARDLY_BELIEVED = 0.4
 BESIDE_THE_POINT = 0.5
 """A memory that fits no better, and holds none of the asked words, fits by the name alone."""
+LIKELY_TOLD = 0.5
+"""Below this chance that one of the hits answers, nobody can be confident."""
 ALONE_COUNTS = 0.5
 """What one memory that fits is worth by itself: it may be right, and nothing else says so."""
 
@@ -115,6 +118,8 @@ class Evidence(Struct, frozen=True):
     unspoken: tuple[str, ...] = ()
     """What was asked of somebody that nothing known of them speaks of."""
     missing: tuple[str, ...] = ()
+    answerable: float = 1.0
+    """How likely the answer is among the hits."""
 
 
 def fitting(hits: Sequence[Hit]) -> list[Hit]:
@@ -126,7 +131,8 @@ def assess(found: Evidence) -> Confidence:
     """Return how sure an answer can be, with what it rests on."""
     fits = fitting(found.hits)
     best = max((hit.trust.relevance for hit in fits), default=0.0)
-    if best < KNOWN_ABOVE or (found.unspoken and best < BESIDE_THE_POINT):
+    is_told = found.answerable >= KNOWN_FROM
+    if not is_told or best < KNOWN_ABOVE or (found.unspoken and best < BESIDE_THE_POINT):
         return Confidence(
             certainty=Certainty.UNKNOWN,
             evidence=best,
@@ -134,7 +140,7 @@ def assess(found: Evidence) -> Confidence:
             reason=_silence(found.unspoken) if found.unspoken else "nothing fits the question",
         )
     sure = _surrounded(fits, found.kin) * (1 - _doubt(fits, found.domain)) * _fresh(found.domain)
-    is_confident = sure >= CONFIDENT_ABOVE and not found.unspoken
+    is_confident = sure >= CONFIDENT_ABOVE and found.answerable >= LIKELY_TOLD and not found.unspoken
     return Confidence(
         certainty=Certainty.CONFIDENT if is_confident else Certainty.UNCERTAIN,
         domain=found.domain,
@@ -237,6 +243,7 @@ def confidence(parts: ConfidenceParts, question: str, *, scope: Scope, now: date
         gaps=count,
         unspoken=unspoken(question, [hit.memory for hit in fits]),
         missing=missing,
+        answerable=1.0 if answer.quality.answerable is None else answer.quality.answerable,
     )
     return assess(found)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
@@ -193,23 +193,49 @@ def by_difference(
 
 
 SIBLING_PLACES = 5
-"""So many places a memory goes back whose message has spoken already: docs/lab/0056-answers.md."""
+"""So many others a memory lets pass whose message has spoken already (docs/lab/0056-answers.md),"""
+SIBLING_SHARE = 0.7
+"""as far as they have so much of its own score."""
 
 
-def behind_siblings(ranked: Sequence[Fused], turns: Mapping[int, int]) -> list[Fused]:
+class Scored(Protocol):
+    """A candidate or a hit, with what puts it in order."""
+
+    @property
+    def score(self) -> float: ...
+
+
+Ordered = TypeVar("Ordered", bound=Scored)
+
+
+def behind_siblings(
+    ranked: Sequence[Ordered], turn_of: Callable[[Ordered], Hashable | None]
+) -> list[Ordered]:
     """
     Return the candidates so that one message does not take many places.
 
-    The sentences of a message are alike, and who has read one of them has the message.
+    The sentences of a message are alike, and who has read one of them has the message. Only what fits about
+    as well goes before a further one.
     """
-    heard: set[int] = set()
-    places: list[tuple[float, Fused]] = []
-    for place, one in enumerate(ranked):
-        turn = turns.get(one.key)
-        places.append((place + SIBLING_PLACES + 0.5 if turn in heard else place, one))
+    heard: set[Hashable] = set()
+    order: list[Ordered] = []
+    waiting: list[tuple[Ordered, int]] = []
+    for one in ranked:
+        still: list[tuple[Ordered, int]] = []
+        for sibling, places in waiting:
+            if places and one.score >= SIBLING_SHARE * sibling.score:
+                still.append((sibling, places - 1))
+            else:
+                order.append(sibling)
+        waiting = still
+        turn = turn_of(one)
+        if turn in heard:
+            waiting.append((one, SIBLING_PLACES))
+        else:
+            order.append(one)
         if turn is not None:
             heard.add(turn)
-    return [one for _, one in sorted(places, key=lambda pair: pair[0])]
+    return order + [sibling for sibling, _ in waiting]
 
 
 def by_model(

@@ -465,6 +465,7 @@ def as_similarities(found: Sequence[ScoredKey], embedder: EmbedsQueries) -> list
     cosine of 1.
     """
     floor, ceiling = embedder.similarity_floor, embedder.similarity_ceiling
+    ceiling = ceiling if ceiling > floor else 1.0
     return [ScoredKey(one.key, min(1.0, max(0.0, (one.score - floor) / (ceiling - floor)))) for one in found]
 
 

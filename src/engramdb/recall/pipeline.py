@@ -95,6 +95,10 @@ ANSWER_BONUS = 0.5
 HALF_KNOWN_FIT, FIT_WIDTH = 0.2, 0.024
 """Without a judge: where the best fits so well, the answer is known as often as not, and how fast that turns.
 It tells what a store knows nothing of, and no near misses: docs/lab/0056-answers.md."""
+OF_ITS_TIME = 0.5
+"""What is of the time that was asked for is as likely an answer as not, whatever it is about."""
+TRUST_PLACES = 5
+"""So many places a hit goes back at most for want of trust, in the order of trust."""
 RANK_CONSTANT = 60
 """How little the first ranks count for more than the next, in reciprocal rank fusion."""
 
@@ -182,12 +186,17 @@ def quality_of(asking: Asking, ranked: Ranked, hits: Sequence[Hit], *, milliseco
 
 def answerable(asking: Asking, ranked: Ranked, hits: Sequence[Hit]) -> float:
     """Return how likely the answer is among the hits: by a judge that has read them, or by the best fit."""
-    if not any(is_of_period(hit.memory, asked_period(asking)) for hit in hits):
+    period = asked_period(asking)
+    if not any(is_of_period(hit.memory, period) for hit in hits):
         return 0.0
+    of_then = period is not None and any(
+        lies_in(period, hit.memory.when, hit.memory.stated_at) for hit in hits
+    )
+    least = OF_ITS_TIME if of_then else 0.0
     if ranked.chances:
-        return max(ranked.chances.values())
+        return max(least, *ranked.chances.values())
     best = max(hit.trust.relevance for hit in hits)
-    return 1 / (1 + math.exp(-(best - HALF_KNOWN_FIT) / FIT_WIDTH))
+    return max(least, 1 / (1 + math.exp(-(best - HALF_KNOWN_FIT) / FIT_WIDTH)))
 
 
 def average(grades: Sequence[float]) -> float:
@@ -337,7 +346,7 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
         candidates=asking.plan.candidates * (PAST_CANDIDATES if asking.then.is_past else 1),
     )
     of_period: list[int] = []
-    if asking.policy.time_bonus and asking.plan.period is not None:
+    if asking.policy.uses_time and asking.plan.period is not None:
         with notes.timed(TIME):
             inside, of_period = gather_period(tx, query, asking, words=words)
             answers = {name: united(found, inside.get(name, ())) for name, found in answers.items()}
@@ -503,7 +512,7 @@ def _reordered(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
             floor = asking.sources.embedder.similarity_floor
             vectors = _vectors(tx, asking, order)
             order = by_difference(order, vectors, relevance=policy.mmr_lambda, floor=floor)
-        order = behind_siblings(order, ranked.turns)
+        order = behind_siblings(order, lambda one: ranked.turns.get(one.key))
     return replace(ranked, order=order)
 
 
@@ -545,10 +554,22 @@ def _weighed(
         replace(
             _hit(asking, one.score, memory, reasons[one.key], disputed, fit=ranked.fits.get(one.key, 0.0)),
             through=ids.get(ranked.led_by.get(one.key, 0)),
+            answers=ranked.chances.get(one.key),
         )
         for one, memory in best
     ]
-    return hits if asking.policy.formula == "relevance" else sorted(hits, key=lambda hit: -hit.score)
+    return in_order_of_formula(hits, asking.policy.formula)
+
+
+def in_order_of_formula(hits: list[Hit], formula: str) -> list[Hit]:
+    """Return the hits as the policy orders them: what is hardly to be trusted goes back some places."""
+    if formula == "beliefs":
+        ordered = sorted(hits, key=lambda hit: -hit.score)
+        return behind_siblings(ordered, lambda hit: next(iter(hit.memory.provenance.turns), None))
+    if formula == "trust":
+        places = {hit.memory.id: place for place, hit in enumerate(hits)}
+        return sorted(hits, key=lambda hit: places[hit.memory.id] + TRUST_PLACES * (1 - hit.trust.composite))
+    return hits
 
 
 def _other_side(asking: Asking, memory: Memory, beside: Hit) -> Hit:

@@ -146,7 +146,7 @@ def _shifted(plain: RecallPlan, query: str) -> RecallPlan:
     """Return the plan, moved towards what the intent of the query wants as far as that is sure."""
     guessed = classify(query)
     shares, sure = INTENTS[guessed.intent], guessed.confidence
-    words = text_share(query, plain=plain.weights["lexical"])
+    words = plain.weights["lexical"]
     lexical = _between(words, shares.lexical, sure)
     vector = _between(1 - words, shares.vector, sure)
     return replace(

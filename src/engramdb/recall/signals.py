@@ -90,7 +90,7 @@ def signals(
     if policy.subject_bonus:
         named = subjects(query.text, known)
         found.append(RankingSignal(name=SUBJECT, gained=dict.fromkeys(named, policy.subject_bonus)))
-    if policy.time_bonus and plan.period is not None:
+    if policy.uses_time and plan.period is not None:
         found.append(_timely(known, plan.period, policy))
     return [signal for signal in found if signal.gained]
 
@@ -114,13 +114,13 @@ def second_hop(
     """
     crowd, asked = crowd_score(ranked), f" {fold_name(question)} "
     own = {one.key: one.score for one in ranked}
-    texts = {key: _plain(f"{one.speaker or ''} {one.words}") for key, one in sketches.items()}
+    texts = {key: _plain(f"{one.speaker or ''} {one.content}") for key, one in sketches.items()}
     speakers = {fold_name(one) for one in {one.speaker for one in sketches.values()} if one}
     gained: dict[int, float] = {}
     led_by: dict[int, int] = {}
     for seed in [one for one in ranked[:HOP_SEEDS] if one.key in sketches] if bonus else ():
         spoken = [name for name in speakers if name and _holds(texts[seed.key], name)]
-        for name in dict.fromkeys([*spoken, *_names_in(sketches[seed.key].words)]):
+        for name in dict.fromkeys([*spoken, *_names_in(sketches[seed.key].content)]):
             told = [key for key, text in texts.items() if key != seed.key and _holds(text, name)]
             if f" {name} " in asked or len(told) > HOP_COMMON * len(texts):
                 continue
@@ -153,14 +153,12 @@ class Hop(Struct, frozen=True):
     led_by: dict[int, int]
 
 
-LATE_WEIGHT = 0.3
-"""What full coverage, word by word, is worth: docs/lab/0056-answers.md."""
 LATE_LEAST = 0.1
-"""Where not even the best fits so well, any two texts are equally far from the question."""
+"""Below this score of the best, nothing fits, and comparing words would only make noise;"""
 LATE_CANDIDATES = 50
 """How many of the best are compared word by word;"""
 LATE_QUARTILE = 0.25
-"""what this share of them stays below adds nothing: any two texts have something in common."""
+"""what this share of them stays below is the ground that gains and losses are counted from."""
 
 
 def late_interaction(
@@ -172,12 +170,14 @@ def late_interaction(
 ) -> RankingSignal:
     """Return what the best candidates gain by covering the question word by word."""
     best = [one.key for one in ranked[:LATE_CANDIDATES] if one.key in sketches]
-    if sources.matcher is None or not best or ranked[0].score < LATE_LEAST:
+    bonus = sources.policy.late_bonus
+    if sources.matcher is None or not bonus or not best or ranked[0].score < LATE_LEAST:
         return RankingSignal(name=LATE)
     speakers = {fold_name(one.speaker) for one in sketches.values() if one.speaker}
     words = [word for word in telling_words(question) if word not in speakers]  # who spoke, says the subject
-    covered = sources.matcher.covers(sources.lexical.rarity(tx, words), [sketches[key].words for key in best])
-    worth = LATE_WEIGHT * (covered - np.quantile(covered, LATE_QUARTILE))
+    texts = [f"{sketches[key].content} {sketches[key].context}" for key in best]
+    covered = sources.matcher.covers(sources.lexical.rarity(tx, words), texts)
+    worth = bonus * (covered - np.quantile(covered, LATE_QUARTILE))
     return RankingSignal(name=LATE, gained=dict(zip(best, worth.tolist(), strict=True)))
 
 

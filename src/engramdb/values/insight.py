@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -37,6 +38,10 @@ class Certainty(StrEnum):
     CONFIDENT = "confident"
     UNCERTAIN = "uncertain"
     UNKNOWN = "unknown"
+
+
+FACT_END: Final = "; "
+"""Between the facts of a summary; no fact has it within."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):

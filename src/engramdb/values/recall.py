@@ -87,6 +87,8 @@ class Hit(Struct, frozen=True, kw_only=True):
     """What speaks against it, where it is challenged: it may be outdated."""
     is_past: bool = False
     """Whether it tells of a plan or a deadline whose day has passed."""
+    answers: float | None = None
+    """How likely it answers the question, where a judge has read it."""
     through: MemoryId | None = None
     """The memory that led to it, where it has little to do with the question by itself: the hop before."""
 

@@ -161,6 +161,12 @@ WORDINGS: Final = {
     "graph": Wording("links", "its links to others"),
     "linked": Wording("links", "its links to others"),
     "entity": Wording("names", "the names in it"),
+    "late": Wording("single words", "single words like those of the question"),
+    "relation": Wording("relation", "the relation that was asked for"),
+    "hop": Wording("another hit", "a name in another hit"),
+    "answers": Wording("reading", "a model that read it beside the question"),
+    "replaced": Wording("what it replaced", "what it took the place of"),
+    "disputes": Wording("dispute", "what it speaks against"),
     "turns": Wording("talk", "what was said"),
 }
 

@@ -108,8 +108,9 @@ class Sketch(Struct, frozen=True):
     """and the one at which it was said."""
     turn: int | None = None
     """The first message that it was read from."""
-    words: str = ""
-    """What it says, the question that it answers and what it leans on."""
+    content: str = ""
+    context: str = ""
+    """The question that it answers and what it leans on, in other memories' words."""
 
 
 class Related(Struct, frozen=True):
