@@ -9,7 +9,8 @@ words alone, by meaning alone, by both (*fused*), and with every signal of the p
 signals' weights were chosen on the first three conversations of the development file; the others were
 kept out of that and are reported apart. `--try session_reach=[0.3,0.2]` measures the full policy with a
 field changed. `--observe` tells the turns to an agent that remembers, as its users do, beside a store that
-keeps every sentence. Any file of LoCoMo's form will do; it is read, never copied.
+keeps every sentence, and `--presets` asks by either way under every preset; in both the model pack reads
+along unless the embedder is the built-in one. Any file of LoCoMo's form will do; it is read, never copied.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from msgspec.structs import replace
 
 from engramdb import Draft, Engram, Settings, Source
 from engramdb.models.registry import open_embedder
+from engramdb.models.static import NAME as STATIC
+from engramdb.policy import NAMES
 from engramdb.text.sentences import sentences
 from engramdb.values import Provenance
 from evals.ranking import share_found, share_of_distinct
@@ -167,17 +170,40 @@ def ask_all(
     path = folder / f"{conversation.name}.db"
     settings = Settings(home=folder, durability="relaxed")
     with Engram.open(path, settings=settings, embedder=embedder, background=False) as engram:
-        stored = engram.remember_many(conversation.drafts.values())
+        turns_of = _remembered(engram, conversation)
         engram.enrich()
-    turns_of: defaultdict[str, set[str]] = defaultdict(set)  # the same words said twice are one memory
-    for turn_id, memory in zip(conversation.drafts, stored, strict=True):
-        turns_of[memory.id].add(turn_id)
     scores = {}
     for name, changed in modes.items():
         chosen = replace(settings, overrides={"recall": changed})
         with Engram.open(path, settings=chosen, embedder=embedder, background=False) as engram:
             scores[name] = [_score(engram, conversation, one, turns_of) for one in conversation.questions]
     return scores
+
+
+def ask_presets(conversation: Conversation, embedder: Embedder, folder: Path) -> dict[str, list[Score]]:
+    """Store the conversation by either way, and ask every question under every preset."""
+    scores = {}
+    for way, store in (("remember", _remembered), ("observe", _observed)):
+        path = folder / f"{conversation.name} {way}.db"
+        settings = Settings(home=folder, durability="relaxed")
+        with Engram.open(path, settings=settings, embedder=embedder, background=False) as engram:
+            turns_of = store(engram, conversation)
+            engram.enrich()
+        for preset in NAMES:
+            chosen = replace(settings, policy=preset)
+            with Engram.open(path, settings=chosen, embedder=embedder, background=False) as engram:
+                asked = [_score(engram, conversation, one, turns_of) for one in conversation.questions]
+            scores[f"{way}, {preset}"] = asked
+    return scores
+
+
+def _remembered(engram: Engram, conversation: Conversation) -> dict[str, set[str]]:
+    """Store every turn as a memory; the same words said twice are one."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    stored = engram.remember_many(conversation.drafts.values())
+    for turn_id, memory in zip(conversation.drafts, stored, strict=True):
+        found[memory.id].add(turn_id)
+    return found
 
 
 def observe_all(conversation: Conversation, embedder: Embedder, folder: Path) -> dict[str, list[Score]]:
@@ -274,23 +300,28 @@ def measure(
     embedder: Embedder,
     tried: dict[str, dict[str, Any]] | None = None,
     *,
-    observed_with: Path | None = None,
+    packs: Path | None = None,
+    observe: bool = False,
+    presets: bool = False,
 ) -> dict[str, Any]:
     """
     Return the rows of the report for one embedder, a table for each part of the questions.
 
-    With the folder of the model packs the turns are observed, and read by the pack if it is there.
+    The turns are observed, asked for under every preset, or asked for in every mode; `packs` is the folder of
+    the model packs that read along.
     """
     modes = MODES | (tried or {})
     remembering = RememberingEmbedder(embedder)
     scores: defaultdict[str, list[Score]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        if observed_with and (observed_with / MODELS).exists():
-            (Path(folder) / MODELS).symlink_to((observed_with / MODELS).resolve())
+        if packs and (packs / MODELS).exists():
+            (Path(folder) / MODELS).symlink_to((packs / MODELS).resolve())
         for conversation in read(path):
             asked = (
-                observe_all(conversation, remembering, Path(folder))
-                if observed_with
+                ask_presets(conversation, remembering, Path(folder))
+                if presets
+                else observe_all(conversation, remembering, Path(folder))
+                if observe
                 else ask_all(conversation, remembering, Path(folder), modes)
             )
             for name, found in asked.items():
@@ -319,13 +350,21 @@ def main() -> None:
     parser.add_argument(
         "--observe", action="store_true", help="tell the turns, beside keeping every sentence"
     )
+    parser.add_argument("--presets", action="store_true", help="every preset, by remember and by observe")
     parser.add_argument("--try", dest="tried", nargs="*", default=[], metavar="NAME=VALUE")
     arguments = parser.parse_args()
     embedder = open_embedder(arguments.embedder, arguments.home)
     changes = dict(one.split("=", 1) for one in arguments.tried)
     tried = {" ".join(arguments.tried): {name: json.loads(text) for name, text in changes.items()}}
-    packs = arguments.home if arguments.observe else None
-    found = measure(arguments.data, embedder, tried if changes else None, observed_with=packs)
+    reads_along = (arguments.observe or arguments.presets) and embedder.identity.name != STATIC
+    found = measure(
+        arguments.data,
+        embedder,
+        tried if changes else None,
+        packs=arguments.home if reads_along else None,
+        observe=arguments.observe,
+        presets=arguments.presets,
+    )
     for part, rows in found["tables"].items():
         show(f"LoCoMo, turn evidence recall, {embedder.identity.name}: {part}", rows)
     print(f"\nWritten to {keep('locomo', found, path=arguments.json)}")

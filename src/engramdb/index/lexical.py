@@ -45,8 +45,8 @@ class LexicalIndex:
         self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int
     ) -> list[ScoredKey]:
         """Return the memories that cover most of the question, best first, each scored in [0, 1]."""
-        frequencies = self._count(tx, query_terms(text)[:MAX_TERMS])
-        shares = coverage_shares(frequencies, self._memories)
+        frequencies, memories = self._count(tx, query_terms(text)[:MAX_TERMS])
+        shares = coverage_shares(frequencies, memories)
         present = sorted((term for term in frequencies if frequencies[term]), key=frequencies.__getitem__)
         chosen = searchable_terms(present, frequencies)
         if chosen:
@@ -60,12 +60,12 @@ class LexicalIndex:
     def rarity(self, tx: Transaction, words: Sequence[str]) -> dict[str, float]:
         """Return how much each word tells of what holds it: more the fewer memories have it."""
         terms = {word: query_terms(word)[:1] for word in words}
-        counts = self._count(tx, [term for found in terms.values() for term in found])
-        told = inverse_frequencies(counts, self._memories)
+        counts, memories = self._count(tx, [term for found in terms.values() for term in found])
+        told = inverse_frequencies(counts, memories)
         return {word: told[found[0]] if found else 0.0 for word, found in terms.items()}
 
-    def _count(self, tx: Transaction, terms: Sequence[str]) -> dict[str, int]:
-        """Return how many memories hold each term, from memory where that is fresh enough."""
+    def _count(self, tx: Transaction, terms: Sequence[str]) -> tuple[dict[str, int], int]:
+        """Return how many memories hold each term, and how many there are, as fresh as need be."""
         with self._lock:
             latest = tx.vectors.latest_change()
             if self._is_stale(latest):
@@ -77,7 +77,7 @@ class LexicalIndex:
             unknown = [term for term in terms if term not in known]
             asked = tx.terms.frequencies(unknown) if unknown else {}
             known.update({term: count for term, count in asked.items() if count})
-            return {term: known.get(term, 0) for term in terms}
+            return {term: known.get(term, 0) for term in terms}, self._memories
 
     def _is_stale(self, latest: int) -> bool:
         """Return whether the counts are too old: any change in a small store, a fifth more in a large one."""

@@ -97,8 +97,8 @@ HALF_KNOWN_FIT, FIT_WIDTH = 0.2, 0.024
 It tells what a store knows nothing of, and no near misses: docs/lab/0056-answers.md."""
 OF_ITS_TIME = 0.5
 """What is of the time that was asked for is as likely an answer as not, whatever it is about."""
-TRUST_PLACES = 5
-"""So many places a hit goes back at most for want of trust, in the order of trust."""
+FORMULA_PLACES = 5
+"""By how many places trust, or the formula of `beliefs`, moves a hit at most."""
 RANK_CONSTANT = 60
 """How little the first ranks count for more than the next, in reciprocal rank fusion."""
 
@@ -562,14 +562,17 @@ def _weighed(
 
 
 def in_order_of_formula(hits: list[Hit], formula: str) -> list[Hit]:
-    """Return the hits as the policy orders them: what is hardly to be trusted goes back some places."""
-    if formula == "beliefs":
-        ordered = sorted(hits, key=lambda hit: -hit.score)
-        return behind_siblings(ordered, lambda hit: next(iter(hit.memory.provenance.turns), None))
-    if formula == "trust":
-        places = {hit.memory.id: place for place, hit in enumerate(hits)}
-        return sorted(hits, key=lambda hit: places[hit.memory.id] + TRUST_PLACES * (1 - hit.trust.composite))
-    return hits
+    """
+    Return the hits as the policy orders them.
+
+    What speaks for a memory beside the question moves it by some places. It does not undo the order: among a
+    hundred hits, what is important or new would otherwise go before all that answers.
+    """
+    if formula == "relevance":
+        return hits
+    places = {hit.memory.id: place for place, hit in enumerate(hits)}
+    worth = {hit.memory.id: hit.trust.composite if formula == "trust" else hit.score for hit in hits}
+    return sorted(hits, key=lambda hit: places[hit.memory.id] - FORMULA_PLACES * worth[hit.memory.id])
 
 
 def _other_side(asking: Asking, memory: Memory, beside: Hit) -> Hit:
