@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from engramdb import Engram, Filters, Settings
+from engramdb import Engram, Filters, Settings, Status
 from engramdb.recall.fuse import SIBLING_PLACES, Fused, behind_siblings
 from engramdb.recall.period import find_period, inside
 from engramdb.testing import ManualClock
+from engramdb.values import EdgeType
 from engramdb.values.population import to_microseconds
 
 NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
@@ -161,3 +162,32 @@ def test_one_message_leaves_room_for_others(tmp_path: Path) -> None:
 
     assert any("Alder" in hit.memory.content for hit in hits[:2])
     assert len(hits) == 5
+
+
+def test_what_is_over_is_neither_read_nor_a_way_to_anything(tmp_path: Path) -> None:
+    """Before a sweep comes by, a memory whose last day is over leads to nothing and disputes nothing."""
+    clock = ManualClock(NOW)
+    settings = Settings(home=tmp_path, embedder="static")
+    with Engram.open(tmp_path / "memory.db", settings=settings, clock=clock, background=False) as engram:
+        lives = engram.remember("I live in Berlin.")
+        moved = engram.remember("The bank has my address in Oslo.", forget_after=NOW + timedelta(hours=1))
+        engram.link(moved.id, lives.id, type=EdgeType.CONTRADICTS)
+        engram.set_status(lives.id, Status.CHALLENGED)
+        engram.remember("Odile is Priya's manager", forget_after=NOW + timedelta(hours=1))
+        engram.remember("Odile drinks rooibos tea")
+        clock.set(NOW + timedelta(days=1))
+
+        home = engram.recall("where do I live?").hits
+        drink = engram.recall("what does Priya's manager drink?").hits
+
+    assert moved.id not in [hit.memory.id for hit in home]
+    assert not any(reason.index == "hop" for hit in drink for reason in hit.reasons)
+
+
+def test_an_event_at_the_end_of_the_calendar_dates_nothing(tmp_path: Path) -> None:
+    """The week before the first day there is cannot be told, and is no failure."""
+    settings = Settings(home=tmp_path, embedder="static")
+    with Engram.open(tmp_path / "memory.db", settings=settings, background=False) as engram:
+        engram.remember("The Big Bang launch happened.", occurred_at=datetime(1, 1, 1, tzinfo=UTC))
+
+        assert engram.recall("What did we do the week before the Big Bang launch?").hits

@@ -90,3 +90,24 @@ def test_where_somebody_lives_comes_before_what_they_say(
         hits = engram.recall("where does Kofi live?", limit=4).hits
 
     assert (hits[0].memory.content == SAID[-1][1]) is is_first
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "right"),
+    [
+        ("Where does Kofi live?", "Kofi's wife lives in Paris.", "Kofi moved to Accra in 2019."),
+        ("Where do I live?", "I do not live in Rome.", "I live in Oslo."),
+    ],
+)
+def test_another_ones_relation_and_a_denied_one_gain_nothing(
+    tmp_path: Path, question: str, said: str, right: str
+) -> None:
+    """The wife of the one who is asked about, and where somebody does not live, are no answers."""
+    settings = Settings(home=tmp_path, embedder="static")
+    with Engram.open(tmp_path / "memory.db", settings=settings, background=False) as engram:
+        engram.remember(right)
+        engram.remember(said)
+
+        hits = {hit.memory.content: hit for hit in engram.recall(question).hits}
+
+    assert not any(reason.index == "relation" for reason in hits[said].reasons)

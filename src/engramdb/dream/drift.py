@@ -15,6 +15,7 @@ from engramdb.dream.step import Dreaming, Proposal, Restatus, Skipped
 from engramdb.lifecycle.questions import is_quotable, missing_files_question
 from engramdb.text.traits import without_paths
 from engramdb.values import Memory, Status
+from engramdb.values.reading import Force
 
 # Check whether a file exists, without ever looking outside a folder that the user named.
 #
@@ -206,13 +207,13 @@ def _open_roots(dreaming: Dreaming) -> list[Path]:
     if not dreaming.roots:
         raise Skipped("no folders may be looked at: name them in `dream_roots`")
     found = [root for root in dreaming.roots if root.is_absolute() and root.is_dir()]
-    if not found:
-        raise Skipped("none of the folders in `dream_roots` is there")
+    if len(found) < len(dreaming.roots):  # what lies in one that is not mounted is not gone
+        raise Skipped("not all of the folders in `dream_roots` are there")
     return found
 
 
 def _propose_for_memory(dreaming: Dreaming, memory: Memory, roots: Sequence[Path]) -> Iterator[Proposal]:
-    if _speaks_of_absence(memory.content):
+    if _speaks_of_absence(memory.content) or memory.force is not Force.ASSERTED:
         return
     sights = {path: _check_in_folders(roots, path) for path in memory.traits.paths}
     gone = [path for path, sight in sights.items() if sight is PathCheck.ABSENT]

@@ -292,7 +292,10 @@ def _counted(days: Days, happened_at: datetime) -> tuple[datetime | None, dateti
     midnight = happened_at.replace(hour=0, minute=0, second=0, microsecond=0)
     if first is None or last is None:
         return (None, happened_at) if first is None else (happened_at, None)
-    return midnight + timedelta(days=first), midnight + timedelta(days=last)
+    try:
+        return midnight + timedelta(days=first), midnight + timedelta(days=last)
+    except OverflowError:  # before the year 1 or after 9999
+        return None, None
 
 
 # Joining the phrases of a question. Those that belong together become one first ("last week on Tuesday",

@@ -97,7 +97,7 @@ HALF_KNOWN_FIT, FIT_WIDTH = 0.2, 0.024
 It tells what a store knows nothing of, and no near misses: docs/lab/0056-answers.md."""
 OF_ITS_TIME = 0.5
 """What is of the time that was asked for is as likely an answer as not, whatever it is about."""
-FORMULA_PLACES = 5
+FORMULA_PLACES = 8
 """By how many places trust, or the formula of `beliefs`, moves a hit at most."""
 RANK_CONSTANT = 60
 """How little the first ranks count for more than the next, in reciprocal rank fusion."""
@@ -174,7 +174,7 @@ def quality_of(asking: Asking, ranked: Ranked, hits: Sequence[Hit], *, milliseco
         strategy=asking.strategy,
         text_weight=ranked.weights[LEXICAL] if VECTOR in ranked.answers else 1.0,
         period=None if period is None else (period.start, period.end),
-        answerable=answerable(asking, ranked, hits),
+        answerable=answerable(asking, hits),
         candidates=len(ranked.order),
         average_relevancy=average([hit.trust.relevance for hit in hits]),
         ndcg=ndcg([hit.trust.relevance for hit in hits]),
@@ -184,7 +184,7 @@ def quality_of(asking: Asking, ranked: Ranked, hits: Sequence[Hit], *, milliseco
     )
 
 
-def answerable(asking: Asking, ranked: Ranked, hits: Sequence[Hit]) -> float:
+def answerable(asking: Asking, hits: Sequence[Hit]) -> float:
     """Return how likely the answer is among the hits: by a judge that has read them, or by the best fit."""
     period = asked_period(asking)
     if not any(is_of_period(hit.memory, period) for hit in hits):
@@ -193,8 +193,9 @@ def answerable(asking: Asking, ranked: Ranked, hits: Sequence[Hit]) -> float:
         lies_in(period, hit.memory.when, hit.memory.stated_at) for hit in hits
     )
     least = OF_ITS_TIME if of_then else 0.0
-    if ranked.chances:
-        return max(least, *ranked.chances.values())
+    read = [hit.answers for hit in hits if hit.answers is not None]
+    if read:
+        return max(least, *read)
     best = max(hit.trust.relevance for hit in hits)
     return max(least, 1 / (1 + math.exp(-(best - HALF_KNOWN_FIT) / FIT_WIDTH)))
 

@@ -19,7 +19,7 @@ from engramdb.text.names import fold_name
 
 RELATION: Final = "relation"
 """The signal of what tells the relation that was asked for."""
-MAX_RELATED: Final = 200
+MAX_RELATED: Final = 1000
 """The newest memories with a relation that are looked at."""
 MAX_QUESTION: Final = 300
 """Characters of a question; a longer one is no such question."""
@@ -55,10 +55,12 @@ def tells_of(asked: AskedRelation, told: Related) -> bool:
     if who in _FIRST_PERSON:
         return is_own
     if _OWN.match(asked.who):
-        wanted = fold_name(_OWN.sub("", asked.who))
-        return fold_name(subject.rpartition("'s ")[2] or subject) == wanted
+        owner, _, owned = subject.rpartition("'s ")
+        is_mine = owner.casefold() in _NARRATORS or (bool(speaker) and fold_name(owner) == fold_name(speaker))
+        return is_mine and fold_name(owned) == fold_name(_OWN.sub("", asked.who))
     wanted, named = (fold_name(_OWNER.sub("", one)) for one in (asked.who, subject))
-    return bool(wanted) and (wanted == named or wanted == named.split(" ")[0])
+    is_whole = wanted == named or ("'s " not in subject and wanted == named.split(" ")[0])
+    return bool(wanted) and is_whole
 
 
 @cache

@@ -75,7 +75,10 @@ def succeed(tx: Transaction, fused: Sequence[Fused], asking: Asking, *, unfound:
     keys = [one.key for one in fused]
     heirs = tx.memories.heirs(keys)
     shown = tx.candidates.filter_keys(
-        [*keys, *(heir for heir, _ in heirs.values())], scope=query.scope, filters=query.filters
+        [*keys, *(heir for heir, _ in heirs.values())],
+        scope=query.scope,
+        filters=query.filters,
+        at=asking.now,
     )
     own = {one.key: one.score for one in fused}
     gained: dict[int, float] = {}
@@ -199,7 +202,8 @@ def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tupl
         if edge.target == memory.id and edge.type in DISPUTING and edge.created_at <= until:
             other = tx.memories.get(edge.source, scope=asking.query.scope)
             is_of_then = asking.then.valid_at is None or (other and other.holds_at(asking.then.valid_at))
-            if other is not None and is_of_then and other.status in asking.query.filters.statuses:
+            is_shown = other is not None and other.status in asking.query.filters.statuses
+            if other is not None and is_shown and is_of_then and not other.is_over(until):
                 yield edge, other
 
 

@@ -100,7 +100,9 @@ HOP_SEEDS = 3
 HOP_BELOW = 0.95
 """What a memory leads to stays behind it."""
 HOP_COMMON = 0.2
-"""A name that more of the candidates have leads nowhere in particular."""
+"""A name that more of the candidates have leads nowhere in particular,"""
+HOP_FEW = 2
+"""unless these are as few."""
 
 
 def second_hop(
@@ -122,7 +124,7 @@ def second_hop(
         spoken = [name for name in speakers if name and _holds(texts[seed.key], name)]
         for name in dict.fromkeys([*spoken, *_names_in(sketches[seed.key].content)]):
             told = [key for key, text in texts.items() if key != seed.key and _holds(text, name)]
-            if f" {name} " in asked or len(told) > HOP_COMMON * len(texts):
+            if f" {name} " in asked or len(told) > max(HOP_FEW, HOP_COMMON * len(texts)):
                 continue
             for key in told:
                 more = min(bonus * (seed.score - crowd), HOP_BELOW * seed.score - own.get(key, crowd))

@@ -223,8 +223,14 @@ class Candidates(Protocol):
         """Return what ranking needs to know of memories that were found."""
         ...
 
-    def filter_keys(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
-        """Return which of these memories the scope may see and the filters let through."""
+    def filter_keys(
+        self, keys: Sequence[int], *, scope: Scope, filters: Filters, at: datetime | None = None
+    ) -> set[int]:
+        """
+        Return which of these memories the scope may see and the filters let through.
+
+        With a moment, those whose last day is over by then are left out.
+        """
         ...
 
     def session_neighbors(

@@ -65,11 +65,11 @@ _SAME_OCCASION = 12 * 3600 * 1_000_000
 _MEMORIES_A_MESSAGE = 4
 """So many memories a message are looked through for those of the next one."""
 _BESIDE = (
-    f"(SELECT json_group_array(json_array(m.key, {_FIRST_TURN})) FROM (SELECT key FROM memories n "
-    "WHERE n.session = s.session AND n.scope = s.scope AND n.status = 'active' "
+    f"(SELECT json_group_array(json_array(m.key, {_FIRST_TURN})) FROM (SELECT key, when_at, moments "
+    "FROM memories n WHERE n.session = s.session AND n.scope = s.scope AND n.status = 'active' "
+    "AND n.key {direction} LIMIT ?) m "
     # What names a time is filed under that time, and says nothing of when it was said.
-    f"AND (s.moments <> '[]' OR n.moments <> '[]' OR abs(n.when_at - s.when_at) <= {_SAME_OCCASION}) "
-    "AND n.key {direction} LIMIT ?) m)"
+    f"WHERE s.moments <> '[]' OR m.moments <> '[]' OR abs(m.when_at - s.when_at) <= {_SAME_OCCASION})"
 )
 _SESSION_NEIGHBORS = (
     "SELECT s.key, (SELECT min(x.turn) FROM memory_turns x WHERE x.memory = s.key), "
@@ -80,7 +80,8 @@ _SESSION_NEIGHBORS = (
 _RELATED = (
     "SELECT m.key, m.subject, m.speaker FROM memories m "
     "WHERE m.predicate IN (SELECT value FROM json_each(?)) AND m.status = 'active' "
-    "AND m.predicate IS NOT NULL AND {condition} ORDER BY m.key DESC LIMIT ?"
+    "AND m.predicate IS NOT NULL AND m.valid_to IS NULL AND coalesce(m.is_negated, 0) = 0 "
+    "AND {condition} ORDER BY m.key DESC LIMIT ?"
 )
 _IN_PERIOD = "SELECT m.key FROM memories m {index} WHERE {moments} AND {condition} LIMIT ?"
 _BY_MOMENT = {"m.when_at": "memories_by_when", _SAID: "memories_by_saying"}
@@ -112,9 +113,11 @@ class CandidatesTable:
         rows: list[Any] = self._connection.execute(_SKETCHES, (to_json(list(keys)),)).fetchall()
         return {key: Sketch(*sketch) for key, *sketch in rows}
 
-    def filter_keys(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
-        """Return which of these memories the scope may see and the filters let through."""
-        condition, parameters = where(scope, filters)
+    def filter_keys(
+        self, keys: Sequence[int], *, scope: Scope, filters: Filters, at: datetime | None = None
+    ) -> set[int]:
+        """Return which of these memories the scope may see, the filters let through and are not over."""
+        condition, parameters = not_expired(where(scope, filters), at)
         sql = f"SELECT m.key FROM json_each(?) k CROSS JOIN memories m ON m.key = k.value WHERE {condition}"
         rows: list[Any] = self._connection.execute(sql, (to_json(list(keys)), *parameters)).fetchall()
         return {key for (key,) in rows}

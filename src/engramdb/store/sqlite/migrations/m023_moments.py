@@ -9,8 +9,8 @@ from __future__ import annotations
 import apsw
 
 _LAYOUT = """
-CREATE INDEX memories_by_when ON memories (when_at);
-CREATE INDEX memories_by_saying ON memories (coalesce(said_at, created_at));
+CREATE INDEX memories_by_when ON memories (scope, when_at);
+CREATE INDEX memories_by_saying ON memories (scope, coalesce(said_at, created_at));
 """
 
 
