@@ -258,6 +258,9 @@ def _rows(pool: Sequence[Fused], vectors: Mapping[int, NDArray[np.float32]]) -> 
 
 One = TypeVar("One")
 
+STANDS_NEAR = 5
+"""What stands for a hit and lies further behind it fits the question less, and does not take its place."""
+
 _REPEATING = "dream.patterns"
 """The step of the dream that says once what was said often."""
 _LASTING = {Layer.SEMANTIC: 0, Layer.PROCEDURAL: 0, Layer.CODEBASE: 1, Layer.EPISODIC: 2, Layer.WORKING: 3}
@@ -266,7 +269,10 @@ _LASTING = {Layer.SEMANTIC: 0, Layer.PROCEDURAL: 0, Layer.CODEBASE: 1, Layer.EPI
 def collapse(hits: Sequence[One], memory_of: Callable[[One], Memory]) -> list[One]:
     """Return the hits without those that another of them stands for, in the same order."""
     memories = [memory_of(hit) for hit in hits]
-    told = {episode for one in memories if _stands_for_sources(one) for episode in one.provenance.episodes}
+    told: dict[str, int] = {}
+    for place, one in enumerate(memories):
+        for episode in one.provenance.episodes if _stands_for_sources(one) else ():
+            told.setdefault(episode, place)
     said = [_words(memory) for memory in memories]
     best: dict[tuple[str, str], Memory] = {}
     for memory, words in zip(memories, said, strict=True):
@@ -275,8 +281,8 @@ def collapse(hits: Sequence[One], memory_of: Callable[[One], Memory]) -> list[On
             best[words] = memory
     return [
         hit
-        for hit, memory, words in zip(hits, memories, said, strict=True)
-        if memory.id not in told and best[words].id == memory.id
+        for place, (hit, memory, words) in enumerate(zip(hits, memories, said, strict=True))
+        if told.get(memory.id, len(hits) + STANDS_NEAR) > place + STANDS_NEAR and best[words].id == memory.id
     ]
 
 

@@ -212,13 +212,15 @@ def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tupl
 MIN_SHARED: Final = 0.5
 """So much of what one says the other must say, for the two to tell of the same."""
 MAX_OTHER_WORDS: Final = 3
+OWN_WORDS_REACH: Final = 10
+"""Of how many places a person's own words pass what a weaker source says: from further behind they fit less."""
 
 
 def own_words_first(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits with what a weaker source says otherwise behind what it speaks of, disputed or not."""
     ordered: list[Hit] = []
     for hit in hits:
-        behind = [one for one in ordered if _says_otherwise(one.memory, hit.memory)]
+        behind = [one for one in ordered[-OWN_WORDS_REACH:] if _says_otherwise(one.memory, hit.memory)]
         ordered = [one for one in ordered if one not in behind]
         ordered += [hit, *behind]
     return ordered
