@@ -213,7 +213,7 @@ MIN_SHARED: Final = 0.5
 """So much of what one says the other must say, for the two to tell of the same."""
 MAX_OTHER_WORDS: Final = 3
 OWN_WORDS_REACH: Final = 10
-"""Of how many places a person's own words pass what a weaker source says: from further behind they fit less."""
+"""How many places own words may climb past a weaker source: from further behind they fit less."""
 
 
 def own_words_first(hits: Sequence[Hit]) -> list[Hit]:
