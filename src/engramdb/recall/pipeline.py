@@ -78,7 +78,7 @@ from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.guarded import is_guarded
 from engramdb.text.terms import query_terms
 from engramdb.text.tokens import count_tokens
-from engramdb.values import Hit, Kind, Memory, Missing, Quality, Query, Reason, Recall, SaidTurn
+from engramdb.values import Entity, Hit, Kind, Memory, Missing, Quality, Query, Reason, Recall, SaidTurn
 from engramdb.values.query import PRESENT, Then
 from engramdb.values.reading import Lasting
 
@@ -331,9 +331,18 @@ def _dated(tx: Transaction, asking: Asking) -> Asking:
     return replace(asking, plan=replace(asking.plan, period=known))
 
 
-def _rank(tx: Transaction, asking: Asking) -> Ranked:
-    """Return the candidates in order of what the indexes and the signals give them."""
-    notes, weights, query = asking.notes, asking.plan.weights, asking.search
+class Gathered(Struct, frozen=True, kw_only=True):
+    """What the indexes offer: their answers, what is of the time asked for, whom the question names."""
+
+    answers: Mapping[str, list[ScoredKey]]
+    of_period: Sequence[int]
+    words: str
+    entities: Sequence[Entity]
+
+
+def _gather(tx: Transaction, asking: Asking) -> Gathered:
+    """Ask every index, also within the time that the question names."""
+    notes, query = asking.notes, asking.search
     with notes.timed("names"):
         entities = named_in(tx, query.text, scope=query.scope) if asking.policy.uses_entities else []
         words = " ".join([query.text, *expansions(entities, query.text)[: asking.policy.expand_aliases]])
@@ -351,8 +360,14 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
         with notes.timed(TIME):
             inside, of_period = gather_period(tx, query, asking, words=words)
             answers = {name: united(found, inside.get(name, ())) for name, found in answers.items()}
+    return Gathered(answers=answers, of_period=of_period, words=words, entities=entities)
+
+
+def _rank(tx: Transaction, asking: Asking) -> Ranked:
+    """Return the candidates in order of what the indexes and the signals give them."""
+    notes, weights, query, gathered = asking.notes, asking.plan.weights, asking.search, _gather(tx, asking)
     with notes.timed("fuse"):
-        fused = fuse(answers, weights)
+        fused = fuse(gathered.answers, weights)
     with notes.timed(REPLACED):
         succession = succeed(tx, fused, asking, unfound=crowd_score(fused))
         fused = succession.living
@@ -367,9 +382,9 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
         asking.current,
         asking.sources,
         plan=asking.plan,
-        entities=entities,
+        entities=gathered.entities,
         sketches=sketches,
-        of_period=of_period,
+        of_period=gathered.of_period,
         notes=notes,
     )
     added += [succession.signal] if succession.signal.gained else []
@@ -384,10 +399,10 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
     return Ranked(
         order=order,
         fits={one.key: one.score for one in fits},
-        answers=answers,
+        answers=gathered.answers,
         weights=weights,
         signals=[*added, late] if late.gained else added,
-        words=words,
+        words=gathered.words,
         succession=succession,
         led_by=hop.led_by,
         turns={key: one.turn for key, one in sketches.items() if one.turn is not None},

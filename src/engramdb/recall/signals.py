@@ -114,17 +114,21 @@ def second_hop(
     "What does Priya's manager drink?" finds that Odile is her manager; what Odile drinks is told of Odile,
     or by her. Only what has something to do with the question already is reached.
     """
+    if not bonus:
+        return Hop(RankingSignal(name=HOP), {})
     crowd, asked = crowd_score(ranked), f" {fold_name(question)} "
     own = {one.key: one.score for one in ranked}
     texts = {key: _plain(f"{one.speaker or ''} {one.content}") for key, one in sketches.items()}
     speakers = {fold_name(one) for one in {one.speaker for one in sketches.values()} if one}
     gained: dict[int, float] = {}
     led_by: dict[int, int] = {}
-    for seed in [one for one in ranked[:HOP_SEEDS] if one.key in sketches] if bonus else ():
+    for seed in [one for one in ranked[:HOP_SEEDS] if one.key in sketches]:
         spoken = [name for name in speakers if name and _holds(texts[seed.key], name)]
         for name in dict.fromkeys([*spoken, *_names_in(sketches[seed.key].content)]):
+            if f" {name} " in asked:
+                continue
             told = [key for key, text in texts.items() if key != seed.key and _holds(text, name)]
-            if f" {name} " in asked or len(told) > max(HOP_FEW, HOP_COMMON * len(texts)):
+            if len(told) > max(HOP_FEW, HOP_COMMON * len(texts)):
                 continue
             for key in told:
                 more = min(bonus * (seed.score - crowd), HOP_BELOW * seed.score - own.get(key, crowd))
@@ -133,6 +137,7 @@ def second_hop(
     return Hop(RankingSignal(name=HOP, gained=gained), led_by)
 
 
+@cached(5000)
 def _plain(text: str) -> str:
     return text.casefold() if text.isascii() else fold_name(text)
 
