@@ -13,7 +13,6 @@ from engramdb import Engram, Settings
 from engramdb.context.fitting import fitting, fitting_window
 from engramdb.hooks import respond
 from engramdb.hooks.events import parse
-from engramdb.recall.pipeline import ANSWER_BONUS, ANSWERS
 from engramdb.values import Hit, Memory, Provenance, Quality, Query, Reason, Recall, Trust, Voice
 from engramdb.values.reading import Force
 
@@ -167,10 +166,9 @@ def test_what_is_clear_of_the_crowd_is_given_without_a_shared_word() -> None:
 @pytest.mark.parametrize(("chance", "is_given"), [(0.9, True), (0.5, False)])
 def test_what_the_judge_holds_for_the_answer_needs_no_shared_word(chance: float, is_given: bool) -> None:
     """It has read both, where words and meaning only tell what they are about."""
-    read = Reason(index=ANSWERS, rank=1, score=chance * ANSWER_BONUS, contribution=chance * ANSWER_BONUS)
-    found = hit("Duarte has a spare key", fits=0.3)
+    found = replace(hit("Duarte has a spare key", fits=0.3), reasons=(), answers=chance)
 
-    assert bool(fitting("who could open the flat?", [replace(found, reasons=(read,))])) is is_given
+    assert bool(fitting("who could open the flat?", [found])) is is_given
 
 
 @pytest.mark.parametrize(
