@@ -95,7 +95,7 @@ def signals(
     return [signal for signal in found if signal.gained]
 
 
-HOP_SEEDS = 3
+HOP_SEEDS = 2
 """The best memories whose names are followed: the answer may be told of somebody whom only they name."""
 HOP_BELOW = 0.95
 """What a memory leads to stays behind it."""
@@ -162,7 +162,7 @@ class Hop(Struct, frozen=True):
 
 LATE_LEAST = 0.1
 """Below this score of the best, nothing fits, and comparing words would only make noise;"""
-LATE_CANDIDATES = 50
+LATE_CANDIDATES = 40
 """How many of the best are compared word by word;"""
 LATE_QUARTILE = 0.25
 """what this share of them stays below is the ground that gains and losses are counted from."""
