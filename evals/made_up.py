@@ -34,6 +34,7 @@ class RandomDocuments:
         self._centres = self._random.normal(size=(CENTRES, embedder.identity.dimension)).astype(np.float32)
         self.batch = 1024
         self.similarity_floor = embedder.similarity_floor
+        self.similarity_ceiling = getattr(embedder, "similarity_ceiling", 1.0)
 
     @property
     def identity(self) -> EmbedderIdentity:

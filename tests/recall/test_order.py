@@ -130,9 +130,9 @@ def test_neighbors_are_counted_in_messages(tmp_path: Path) -> None:
     assert ("I moved ", "I am all") not in distances
 
 
-@pytest.mark.parametrize(("bonus", "is_first"), [(0.3, True), (0.0, False)])
-def test_words_are_compared_one_by_one(tmp_path: Path, bonus: float, is_first: bool) -> None:
-    """A craft in the middle of small talk is found by another word for it; without, small talk alike wins."""
+@pytest.mark.parametrize(("bonus", "is_counted"), [(0.3, True), (0.0, False)])
+def test_words_are_compared_one_by_one(tmp_path: Path, bonus: float, is_counted: bool) -> None:
+    """What covers the question word by word gains by it, and nothing does where the policy gives nothing."""
     settings = Settings(home=tmp_path, embedder="static", overrides={"recall": {"late_bonus": bonus}})
     told = "So good to hear from you, it has been ages! Picked up pottery again and it calms me, how are you?"
     with Engram.open(tmp_path / "memory.db", settings=settings, background=False) as engram:
@@ -144,7 +144,7 @@ def test_words_are_compared_one_by_one(tmp_path: Path, bonus: float, is_first: b
         hits = engram.recall("which ceramics class?", limit=3).hits
 
     late = [reason.contribution for hit in hits for reason in hit.reasons if reason.index == "late"]
-    assert any(abs(one) > 0.01 for one in late) is is_first
+    assert any(abs(one) > 0.01 for one in late) is is_counted
 
 
 def test_one_message_leaves_room_for_others(tmp_path: Path) -> None:
