@@ -10,6 +10,7 @@ The family of errors, each with a stable code.
     │   └── InvalidQuery
     ├── EmbeddingError      E3…   embedders and their model packs
     │   ├── EmbedderUnavailable   DimensionMismatch   UnknownModel   ModelPackBroken
+    │   └── ModelUnavailable
     ├── SecurityError       E4…   what may not enter or be seen
     │   ├── AccessDenied   WrongKey   InjectionBlocked   ContentTooLarge   InvalidContent
     │   └── TokenNeeded    StatementForgotten
@@ -178,6 +179,13 @@ class ModelPackBroken(EmbeddingError):
 
     code = "E3006"
     default_hint = "Add it again: `engram models add NAME`."
+
+
+class ModelUnavailable(EmbeddingError):
+    """A reader, judge or reranker failed, is too slow or gave no usable result; work goes on without it."""
+
+    code = "E3007"
+    default_hint = "`engram status` shows when it is tried again."
 
 
 class SecurityError(EngramError):

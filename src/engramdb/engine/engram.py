@@ -159,11 +159,12 @@ class Engram:
         """
         Open a store, or create it; without arguments, the one in your home folder.
 
-        Settings come from the environment and the settings file unless given. With `background=False` no
-        thread is started, and every process that searches a large store loads the vector index itself. A
-        `reranker` serves the strategy `cross_encoder`. A `vector_index` of your own sees only row numbers and
-        eight-bit vectors; its calls are limited in rate and audited, and the built-in index takes over when
-        it fails. With `dream`, or the setting `dream_in_background`, the store dreams and ages by itself.
+        Settings come from the environment and the settings file unless given. With `background=False` nothing
+        works in the background, and every process that searches a large store loads the vector index itself.
+        A `reranker` serves the strategy `cross_encoder`. A `vector_index` of your own sees only row numbers
+        and eight-bit vectors; its calls are limited in rate and audited, and the built-in index takes over
+        when it fails. What you bring along may fail, hang or return nonsense: answers say what is missing.
+        With `dream`, or the setting `dream_in_background`, the store dreams and ages by itself.
         """
         settings = settings or Settings.load()
         if store is not None:

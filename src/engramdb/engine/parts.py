@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engramdb.context.agents import Agents
     from engramdb.context.service import ContextService
     from engramdb.documents.store import DocumentStore
-    from engramdb.engine.assemble import ChatRoles, WatchedModel
+    from engramdb.engine.assemble import ChatRoles
     from engramdb.engine.idempotency import ReplyStore
     from engramdb.engine.scheduler import Scheduler
     from engramdb.engine.status import HealthStore
@@ -47,11 +47,12 @@ if TYPE_CHECKING:
     from engramdb.lifecycle.forgotten import ForgottenStatements
     from engramdb.lifecycle.service import LifecycleService
     from engramdb.models.chat import CallLog, ChatModel
-    from engramdb.models.embedder import Embedder, WatchedEmbedder
+    from engramdb.models.embedder import Embedder, GuardedEmbedder
+    from engramdb.models.guard import ForeignGuard
     from engramdb.models.late_interaction import WordMatcher
-    from engramdb.models.reader import Judge
+    from engramdb.models.reader import GuardedModel, Judge
     from engramdb.policy import Policy
-    from engramdb.recall.fuse import Reranker
+    from engramdb.recall.fuse import GuardedReranker, Reranker
     from engramdb.recall.gather import Sources
     from engramdb.recall.service import AnswerLog, RecallService
 
@@ -131,12 +132,18 @@ class Parts:
         return self.settings.chosen_policy()
 
     @lazy_property
-    def embedder(self) -> WatchedEmbedder:
-        """What turns text into vectors."""
-        from engramdb.engine.assemble import chosen_embedder  # noqa: PLC0415
-        from engramdb.models.embedder import WatchedEmbedder  # noqa: PLC0415
+    def guard(self) -> ForeignGuard:
+        """What stands between the engine and foreign code."""
+        from engramdb.models.guard import ForeignGuard  # noqa: PLC0415
 
-        return WatchedEmbedder(self._own.embedder or chosen_embedder(self.settings), self.health)
+        return ForeignGuard(self.health)
+
+    @lazy_property
+    def embedder(self) -> GuardedEmbedder:
+        """What turns text into vectors."""
+        from engramdb.engine.assemble import guarded_embedder  # noqa: PLC0415
+
+        return guarded_embedder(self._own.embedder, self.settings, self.guard)
 
     @lazy_property
     def foreign(self) -> ForeignBackend | None:
@@ -185,7 +192,7 @@ class Parts:
         return chat_roles(self)
 
     @lazy_property
-    def judge(self) -> WatchedModel[Judge] | None:
+    def judge(self) -> GuardedModel[Judge] | None:
         """What judges pairs of statements beside the rules, where the settings ask for it."""
         from engramdb.engine.assemble import choose_judge  # noqa: PLC0415
 
@@ -311,13 +318,20 @@ class Parts:
             vector=self.spaces,
             graph=self.graph,
             policy=self.policy.recall,
-            reranker=self._own.reranker,
+            reranker=self._reranker(),
             judge=self.judge,
             answering_seconds=self.settings.answering_milliseconds / 1000,
             matcher=self._matcher(),
             date_order=self.settings.date_order,
             forgotten=self.forgotten,
         )
+
+    def _reranker(self) -> GuardedReranker | None:
+        """Return the caller's own reranker behind the guard, where there is one."""
+        from engramdb.recall.fuse import GuardedReranker  # noqa: PLC0415
+
+        own = self._own.reranker
+        return None if own is None else GuardedReranker(own, self.guard)
 
     def _matcher(self) -> WordMatcher | None:
         """Return what compares word by word, where the embedder is the one that only adds words up."""
@@ -474,6 +488,8 @@ class Parts:
             self._save_index()
         if is_built(self, "foreign") and self.foreign is not None:
             self.foreign.close()
+        if is_built(self, "guard"):
+            self.guard.close()
         self.health_store.save()
         self.store.close()
 

@@ -12,7 +12,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from msgspec import Struct
 
 from engramdb.http.auth import OWNER, BearerAuthentication
-from engramdb.http.guard import Guard, WholeBody
+from engramdb.http.guard import ForeignGuard, WholeBody
 from engramdb.http.server import own_names
 from engramdb.http.tokens import Caller, digest_of, stored_token
 
@@ -70,7 +70,7 @@ def guarded_app(server: MemoryServer, *, token: str | None, hosts: Collection[st
     app = WholeBody(app)
     if token is not None:
         app = BearerAuthentication(app, tokens=OneToken(token), hint=HINT)
-    return Guard(app, hosts=hosts)
+    return ForeignGuard(app, hosts=hosts)
 
 
 class HttpServer:

@@ -64,6 +64,7 @@ ANSWERS: Final[dict[type[errors.EngramError], Answer]] = {
     errors.DimensionMismatch: Answer(EMBEDDER, 500),
     errors.UnknownModel: Answer(MISUSED, 422),
     errors.ModelPackBroken: Answer(EMBEDDER, 503),
+    errors.ModelUnavailable: Answer(EMBEDDER, 503),
     errors.SecurityError: Answer(NO_ACCESS, 403),
     errors.AccessDenied: Answer(NO_ACCESS, 403),
     errors.WrongKey: Answer(NO_ACCESS, 503),
