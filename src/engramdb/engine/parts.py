@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 from msgspec import Struct
 
 from engramdb.clock import Clock
-from engramdb.errors import EngramError, StoreNotFound, StoreUnreadable
+from engramdb.errors import EngramError, StorageError, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
@@ -117,6 +117,7 @@ class Parts:
         self.health = Health(clock)
         self.stop = threading.Event()
         self.in_background = False
+        self.erasures_seen = 0
         self._own = own
         self._workers = {
             name: Worker(name, health=self.health)
@@ -455,6 +456,7 @@ class Parts:
         """Drop every text that this process holds, because some of it was erased."""
         from engramdb import erasable_cache  # noqa: PLC0415
 
+        self.erasures_seen = self.store.erasures()
         erasable_cache.clear_caches()
         if is_built(self, "capture"):
             self.capture.sensory.clear()
@@ -462,6 +464,12 @@ class Parts:
             self.contexts.clear()
         if is_built(self, "agents"):
             self.agents.clear()
+
+    def notice_erasures(self) -> None:
+        """Drop every text that this process holds where another one has erased words since the last look."""
+        with contextlib.suppress(StorageError):  # whoever asked will be told by what they asked for
+            if self.store.erasures() != self.erasures_seen:
+                self.forget_texts()
 
     def close(self) -> None:
         """Finish what is under way and close the store; slow work stops at its next small write."""
@@ -506,7 +514,8 @@ class Parts:
             self.backlog.wake()
 
     def _keep_up(self) -> None:
-        """Save how the parts fare, drop expired documents, and read turns that have waited too long."""
+        """Drop erased words, save how the parts fare, drop expired documents, and read overdue turns."""
+        self.notice_erasures()
         self.health_store.save()
         self.documents.prune_quietly()
         self.turn_reader.read_overdue()
@@ -534,6 +543,7 @@ def assemble(
     if settings.chat:
         parts.chat  # noqa: B018 - it may be unknown
     parts.store = _open(settings, clock, must_exist=must_exist)
+    parts.erasures_seen = parts.store.erasures()
     return parts
 
 
