@@ -12,15 +12,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from engramdb.errors import ChatError, ChatUnavailable, InvalidQuery
-from engramdb.health import CHAT, Health
+from engramdb.health import Health
 from engramdb.models.capabilities import capabilities
-from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask
+from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask, note_invalid_reply
 from engramdb.models.prompts import answer as answer_prompt
 from engramdb.models.prompts import decompose, sufficiency
 from engramdb.policy import Policy
@@ -337,7 +338,7 @@ def reason_about(
                 least_relevance=parts.policy.recall.least_score,
                 log=parts.calls,
                 model=model,
-                failed=lambda error: parts.health.failed(CHAT, error),
+                failed=partial(note_invalid_reply, parts.health),
             ),
         )
 
