@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -275,8 +275,9 @@ def export(
         opened(target, force=force) as file,
     ):
         found = engram.export(filters=filters, tiers=list(SecurityTier), history=history, narrower=narrower)
-        for line in _lines(found, count, progress, sensitive=sensitive):
-            file.write(line)
+        with nullcontext() if target == FROM_STDIN else engram.registered_export(target):
+            for line in _lines(found, count, progress, sensitive=sensitive):
+                file.write(line)
         beyond = None if narrower else elsewhere(engram)
 
     done = ExportDone(path=target, memories=count["memories"], withheld=count["withheld"])

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from engramdb.engine.erasing import check_files
 from engramdb.errors import EmbeddingError, EngramError
 from engramdb.index.rebuild import embed_pending, rebuild
 from engramdb.models.embedder import Embedder
@@ -74,6 +75,7 @@ def _look(store: Store, embedder: Embedder) -> list[Check]:
         Check(name=name, ok=version in (0, TERMS_VERSION), found=_rules(version))
         for name, version in versions.items()
     ]
+    found.append(check_files(store))
     found.append(_try_embedder(embedder))
     if found[-1].ok:
         with store.read() as tx:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
@@ -56,6 +57,7 @@ from engramdb.values import (
     EntityProfile,
     Erasure,
     ExportedMemory,
+    FileKind,
     Filters,
     Forecast,
     ForgottenMemory,
@@ -945,6 +947,8 @@ class Engram:
         again where that did not succeed; a user is then named by the token. A user whom no scope names
         raises `UserNotFound`.
         """
+        from engramdb.engine.erasing import FileErasure, clean_files  # noqa: PLC0415 - few processes erase
+
         erased = self._parts.lifecycle.erase(
             None if memory_id is None else self._resolve(memory_id, scope),
             user=user,
@@ -954,7 +958,14 @@ class Engram:
             scope=self._in(scope),
             expected_version=expected_version,
         )
-        return erased.found
+        order = FileErasure(
+            words=erased,
+            user_scope=None if user is None else replace(self._in(scope), user=Scope(user=user).user),
+            reason=reason,
+            mentions=mentions,
+            dry_run=dry_run,
+        )
+        return clean_files(self._parts, order)
 
     @renamed_argument("if_still", "expected_version")
     def set_status(
@@ -1290,7 +1301,8 @@ class Engram:
         """
         self._parts.write_notes()
         target = Path(path).expanduser().absolute()
-        self._parts.store.back_up(target)
+        with self._registered(FileKind.BACKUP, target, given=str(path)):
+            self._parts.store.back_up(target)
         with self._parts.store.atomic() as tx:
             tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._actor))
         return Backup(path=str(target), size_bytes=target.stat().st_size)
@@ -1383,19 +1395,24 @@ class Engram:
         gone, that stops the sync, unless `delete_many` says so. A folder that holds other things is refused
         unless told to `adopt` it: then they are left alone.
         """
-        from engramdb.notebook.sync import sync_folder  # noqa: PLC0415 - few processes have a notebook
+        from engramdb.notebook.sync import folder_at, sync_folder  # noqa: PLC0415 - few processes have a notebook
 
         self._parts.write_notes()
-        done = sync_folder(
-            self._parts,
-            Path(folder),
-            scope=self._in(scope),
-            dry_run=dry_run,
-            delete=delete,
-            delete_many=delete_many,
-            adopt=adopt,
-            progress=progress,
+        root = folder_at(Path(folder)).root
+        registered = (
+            nullcontext() if dry_run else self._registered(FileKind.NOTEBOOK, root, given=str(folder))
         )
+        with registered:
+            done = sync_folder(
+                self._parts,
+                Path(folder),
+                scope=self._in(scope),
+                dry_run=dry_run,
+                delete=delete,
+                delete_many=delete_many,
+                adopt=adopt,
+                progress=progress,
+            )
         if not dry_run:
             self._parts.embed_later()
         return done
@@ -1431,6 +1448,15 @@ class Engram:
             filters=filters or Filters(statuses=BELIEVED), tiers=frozenset(tiers), history=history
         )
         return export(self._parts.store, self._in(scope), wanted, narrower=narrower)
+
+    def registered_export(self, path: str | PathLike[str]) -> AbstractContextManager[None]:
+        """Note that the block writes an export to a file, so that `erase` reaches it as well."""
+        return self._registered(FileKind.EXPORT, Path(path), given=str(path))
+
+    def _registered(self, kind: FileKind, path: Path, *, given: str) -> AbstractContextManager[None]:
+        from engramdb.engine.erasing import registered_file  # noqa: PLC0415 - few processes write files
+
+        return registered_file(self._parts, kind, path, given=given)
 
     # --- what a call means ----------------------------------------------------------------------------------
 

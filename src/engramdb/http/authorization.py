@@ -86,12 +86,14 @@ class CallersEngram:
         return report
 
     def erase(self, *arguments: Any, **options: Any) -> Erasure:
-        """Erase; who is limited to a scope is not told which users there are."""
+        """Erase; who is limited to a scope is not told which users there are, nor where files lie."""
         try:
             done: Erasure = self.call("erase", Engram, self._engram.erase, *arguments, **options)
         except UserNotFound as exc:
             raise UserNotFound(exc.message, hint=None if caller().is_limited else exc.hint) from None
-        return done
+        if not caller().is_limited:
+            return done
+        return replace(done, files=tuple(replace(one, path="", why="") for one in done.files))
 
     def remember_many(self, drafts: Iterable[Draft]) -> list[Memory]:
         """Store many statements, each in a scope that the caller may write to."""
