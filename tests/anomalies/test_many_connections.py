@@ -1,4 +1,4 @@
-"""A thousand half-open connections, slow bodies and too many requests: whoever asks properly is still answered."""
+"""A thousand half-open connections, slow bodies, too many requests: whoever asks properly is answered."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_one_address_cannot_take_the_places_of_another(surface: str, tmp_path: P
 def test_a_request_under_way_keeps_its_place_and_the_next_is_told_when_to_come(
     surface: str, tmp_path: Path
 ) -> None:
-    """Who has all connections of an address at work is sent away with 429, not answered by cutting one off."""
+    """Who has all connections of an address at work is sent away with 429, and none is cut off."""
     with served(surface, tmp_path, max_connections_per_address=2) as server, ExitStack() as stack:
         busy = [connect(server.place, stack) for _ in range(2)]
         for one in busy:

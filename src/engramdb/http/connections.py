@@ -1,9 +1,10 @@
 """
 The connections of a server: how many there are, from where, and which of them wait for a request.
 
-A connection costs a stranger nothing, so having one gives no right to it. Where every place is taken, one that
-waits for a request makes room for the newcomer: first of those that never sent a whole one, the oldest of the address
-that holds the most. So a thousand half-open connections keep nobody out. A request under way is never cut off.
+A connection costs a stranger nothing, so having one gives no right to it. Where every place is taken, one
+that waits for a request makes room for the newcomer: of those that never sent a whole one, the oldest of the
+address that holds the most. So a thousand half-open connections keep nobody out. A request under way is
+never cut off.
 """
 
 from __future__ import annotations

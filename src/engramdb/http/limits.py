@@ -1,4 +1,4 @@
-"""What one server takes at once, and how long each step of a request may last: the same for the API and for MCP."""
+"""What a server takes at once and how long each step may last: the same for the API and for MCP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How much a server takes at once, and how long each step may last."""
 
     max_connections: int = 500
-    """Connections at once, also of those who say nothing; a process may usually hold about a thousand files."""
+    """At once, also of those who say nothing; a process may usually hold about a thousand files."""
     max_connections_per_address: int = 250
     """More than the requests that one server has in hand, so that one machine can use it whole."""
     max_header_bytes: int = 16_384

@@ -51,8 +51,8 @@ class OneToken(Struct, frozen=True):
 # Carry the server over streamable HTTP.
 #
 # Called by `run`. The guard of the HTTP API stands in front, with the same rules: a Host that is ours, no
-# other site's page. Behind it a bearer token is asked for, in the same way as there; then the limits of the API hold,
-# which are declared once. Nothing is logged per request.
+# other site's page. Behind it a bearer token is asked for, in the same way as there; then the
+# limits of the API hold, which are declared once. Nothing is logged per request.
 
 PATH: Final = "/mcp"
 _SHUTDOWN_SECONDS = 2
@@ -60,7 +60,7 @@ _SHUTDOWN_SECONDS = 2
 
 
 class ListeningClients:
-    """ASGI middleware that lets a bounded number of clients listen, beside the requests that are carried out."""
+    """ASGI middleware that bounds how many clients listen, beside the requests that are carried out."""
 
     def __init__(self, app: ASGIApp, *, load: Load) -> None:
         self._app = app
