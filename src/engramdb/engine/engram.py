@@ -104,7 +104,7 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
     from engramdb.context.agents import AgentTurn
     from engramdb.documents.store import DocumentStore
     from engramdb.engine.idempotency import ReplyStore
-    from engramdb.importing.source import SourceMessage
+    from engramdb.importing.source import SourceFile, SourceMessage
     from engramdb.index.foreign import ProposesRows
     from engramdb.lifecycle.drafts import Draft
     from engramdb.models.capabilities import TokenCounter
@@ -387,7 +387,7 @@ class Engram:
 
     def import_from(
         self,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | SourceFile,
         *,
         kind: str | None = None,
         mapping: Mapping[str, str] | None = None,
@@ -406,11 +406,42 @@ class Engram:
         user in conversations that do not say it. A record that cannot be imported is reported by its place
         and does not stop the others; so is one whose scope `may_enter` refuses.
         """
+        from engramdb.importing.source import SourceFile  # noqa: PLC0415 - few processes import
+
         return self._parts.importing.take_file(
-            Path(path),
+            path if isinstance(path, SourceFile) else Path(path),
             kind=None if kind is None else parse_enum(ImportKind, kind),
             mapping=mapping,
             speaker=speaker,
+            dry_run=dry_run,
+            progress=progress,
+            may_enter=may_enter,
+            scope=self._in(scope),
+        )
+
+    def import_text(
+        self,
+        name: str,
+        text: str,
+        *,
+        kind: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,
+        may_enter: Callable[[Scope], bool] | None = None,
+        scope: Scope | None = None,
+    ) -> ImportReport:
+        """
+        Import a text that a stranger sent, as `import_from` does a file of that name.
+
+        A child process with limits on time and memory reads it; where it comes to no end, nothing is
+        stored and `ImportStopped` is raised. No copy of the text is written anywhere.
+        """
+        return self._parts.importing.take_text(
+            name,
+            text,
+            kind=None if kind is None else parse_enum(ImportKind, kind),
+            mapping=mapping,
             dry_run=dry_run,
             progress=progress,
             may_enter=may_enter,

@@ -1,8 +1,8 @@
 """
 Take erased memories out of a notebook: their notes, whatever was made of those, and the pages.
 
-A person's edit of an erased note goes with it. Pages are generated; the next sync writes them again. Links
-are not followed, and nothing outside of the folder is touched.
+What a person wrote into a note instead of the words stays, without the rest, unless it holds them. Pages are
+generated; the next sync writes them again. Links are not followed, nothing outside is touched.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from engramdb.errors import InvalidContent
-from engramdb.notebook.file_names import SUFFIX, is_copy, short_id
+from engramdb.notebook.file_names import FACTS, SUFFIX, copy_path, is_copy, short_id
 from engramdb.notebook.folder import SECTIONS, Folder, ids_outside, notes_below, translate_errors
+from engramdb.notebook.note import file_mark, read_note
 from engramdb.notebook.state import STATE_FILE, State, read_state, write_state
 from engramdb.text.normalize import normalize_text
 from engramdb.values import ErasedFile, FileKind, FileOutcome, MemoryId, Scope
@@ -50,10 +51,36 @@ def erase_from_notebook(
         pages = set(state.pages)
         if not dry_run:
             folder.clear_away()
+            edits = [edit for one in found if (edit := _edit_to_keep(folder, state, one, texts))]
             for path in (*found, *pages):
                 _unlink(folder, path)
+            for path, words in edits:
+                folder.put(path, words, instead_of=None)
             folder.set_state(write_state(_without(state, ids, {*found, *pages})))
     return _done(root, FileOutcome.CLEANED, f"{len(found)} notes or copies; {AGAIN}")
+
+
+def _edit_to_keep(
+    folder: Folder, state: State, path: str, texts: Collection[str]
+) -> tuple[str, bytes] | None:
+    """
+    Return what a person wrote into a note in place of the erased words, and a name that tells nothing.
+
+    Words that no store has seen are theirs; where they hold the erased ones, they go.
+    """
+    entry = next(((one, entry) for one, entry in state.memories.items() if entry.path == path), None)
+    content = folder.read(path)
+    if entry is None or content is None or file_mark(content) == entry[1].file:
+        return None
+    try:
+        words = read_note(content).body
+    except InvalidContent:
+        return None
+    plain = normalize_text(words)
+    if not plain or any(normalize_text(text) in plain for text in texts):
+        return None
+    kept = words.encode()
+    return copy_path(f"{FACTS}/edit-of-{short_id(entry[0])}{SUFFIX}", file_mark(kept)), kept
 
 
 class _Holders:
