@@ -138,7 +138,6 @@ class Engram:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._scope = parts.scope
-        self._actor = parts.actor
 
     @classmethod
     def open(
@@ -196,6 +195,11 @@ class Engram:
     def scope(self) -> Scope:
         """Where it reads and writes unless a call names another scope."""
         return self._scope
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts now: the one that a surface has recognized, else the one that it was opened for."""
+        return self._parts.actor
 
     @property
     def capture(self) -> AgentCapture:
@@ -268,7 +272,7 @@ class Engram:
         layer: Layer | None = None,
         type: MemoryType | None = None,  # noqa: A002 - the word users know
         kind: Kind | None = None,
-        source: Source = Source.HUMAN,
+        source: Source | None = None,
         speaker: str | None = None,
         session: str | None = None,
         occurred_at: datetime | None = None,
@@ -284,10 +288,13 @@ class Engram:
         be recalled, by every process that has the store open, when this returns. What the person asked to
         forget is not stored again, and raises `StatementForgotten`, unless it is a person who states it:
         then the memory tells when it had been forgotten (`forgotten_before`). `actor` is who states it, where
-        that is not the one that the engine was opened for.
+        that is not the one that the engine was opened for; unless a `source` is named, what an agent states
+        is its own conclusion, and with `human` what it reports as the person's words.
         """
         from engramdb.lifecycle.drafts import Draft  # noqa: PLC0415 - loads what reads statements
 
+        stated_by = actor or self._parts.actor
+        said = stated_by.own_source if source is None else parse_enum(Source, source)
         draft = Draft(
             content=content,
             scope=self._in(scope),
@@ -297,7 +304,7 @@ class Engram:
             layer=layer,
             type=type,
             kind=kind,
-            provenance=Provenance(source=parse_enum(Source, source), speaker=speaker, session=session),
+            provenance=Provenance(source=said, speaker=speaker, session=session),
             occurred_at=occurred_at,
             forget_after=forget_after,
             pinned=pinned,
@@ -319,7 +326,7 @@ class Engram:
         """
         stored: builtins.list[Memory] = []
         try:
-            with self._parts.store.one_act(Action.REMEMBER, actor=self._actor, at=self._now()):
+            with self._parts.store.one_act(Action.REMEMBER, actor=self._parts.actor, at=self._now()):
                 stored.extend(self.remember_stream(drafts, progress=progress))
         except StatementForgotten:  # which says that the others are stored
             raise
@@ -606,7 +613,7 @@ class Engram:
             gap_id,
             scope=self._in(scope),
             reason=reason,
-            actor=self._actor,
+            actor=self._parts.actor,
             now=self._now(),
         )
 
@@ -1167,7 +1174,7 @@ class Engram:
             self._parts,
             self._resolve(memory_id, scope),
             scope=self._in(scope),
-            actor=self._actor,
+            actor=self._parts.actor,
             reason=reason or "taken apart",
             expected_version=expected_version,
         )
@@ -1280,7 +1287,7 @@ class Engram:
         target = Path(path).expanduser().absolute()
         self._parts.store.back_up(target)
         with self._parts.store.atomic() as tx:
-            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._actor))
+            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._parts.actor))
         return Backup(path=str(target), size_bytes=target.stat().st_size)
 
     def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from msgspec import Struct
 
+from engramdb.acting import current_actor
 from engramdb.clock import Clock
 from engramdb.errors import EngramError, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
@@ -112,7 +113,7 @@ class Parts:
         self.settings = settings
         self.clock = clock
         self.scope = scope
-        self.actor = actor
+        self._actor = actor
         self.health = Health(clock)
         self.stop = threading.Event()
         self.in_background = False
@@ -121,6 +122,11 @@ class Parts:
             name: Worker(name, health=self.health)
             for name in ("reader", "index", "attention", "scheduler", "summaries")
         }
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts now: the one that a surface has recognized, else the one that it was opened for."""
+        return current_actor() or self._actor
 
     # --- models and indexes ---------------------------------------------------------------------------------
 
@@ -273,7 +279,7 @@ class Parts:
         """What learns from the commands that agents run."""
         from engramdb.capture.agents import CommandLearner  # noqa: PLC0415
 
-        return CommandLearner(self.writer, store=self.store, clock=self.clock, actor=self.actor)
+        return CommandLearner(self)
 
     @lazy_property
     def backlog(self) -> Backlog:
@@ -294,7 +300,7 @@ class Parts:
         """Documents of other programs."""
         from engramdb.documents.store import DocumentStore  # noqa: PLC0415
 
-        return DocumentStore(self, scope=self.scope, actor=self.actor)
+        return DocumentStore(self, scope=self.scope)
 
     # --- out: the read path ---------------------------------------------------------------------------------
 

@@ -14,7 +14,19 @@ from engramdb.values.document import PutDocument, RemoveDocument, DocumentMessag
 from engramdb.values.insight import DreamChange, DreamReport, StepOutcome, StepReport
 from engramdb.values.entity import Edge, EdgeType, check_edge
 from engramdb.values.entity import Entity, EntityProfile, EntityType, Mention
-from engramdb.values.event import Act, ActId, Action, AuditEvent, Erasure, HistoryEvent, Undone, UnlearnedTurn
+from engramdb.values.event import (
+    SEARCHES,
+    Act,
+    ActId,
+    Action,
+    AuditEvent,
+    AuditFilters,
+    Erasure,
+    HistoryEvent,
+    Outcome,
+    Undone,
+    UnlearnedTurn,
+)
 from engramdb.values.importing import ImportKind, ImportOrigin, ImportReport, Refusal
 from engramdb.values.insight import (
     Answered,
@@ -94,7 +106,7 @@ from engramdb.values.report import (
     WorkerState,
 )
 from engramdb.values.scope import GLOBAL, Scope
-from engramdb.values.memory import Actor, ActorKind, BELIEVED, Status, check_move
+from engramdb.values.memory import Actor, ActorKind, BELIEVED, Status, Surface, check_move
 from engramdb.values.turn import Box, TaskOutcome, Role, Support, Turn
 from engramdb.values.window import (
     Brief,
@@ -114,6 +126,7 @@ __all__ = [
     "BELIEVED",
     "CATEGORIES",
     "GLOBAL",
+    "SEARCHES",
     "AccessLog",
     "Act",
     "ActId",
@@ -127,6 +140,7 @@ __all__ = [
     "Answered",
     "ArchivedMatch",
     "AuditEvent",
+    "AuditFilters",
     "Backup",
     "Box",
     "Breadth",
@@ -195,6 +209,7 @@ __all__ = [
     "NotebookChange",
     "NotebookReport",
     "Origin",
+    "Outcome",
     "OutdatedPremise",
     "Outlook",
     "PartHealth",
@@ -227,6 +242,7 @@ __all__ = [
     "Sufficiency",
     "Summary",
     "Support",
+    "Surface",
     "TaskOutcome",
     "Tier",
     "Timeline",

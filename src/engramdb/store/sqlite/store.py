@@ -26,6 +26,7 @@ from engramdb.errors import (
 from engramdb.store.sqlite import connection as opened
 from engramdb.store.sqlite.acts import ActsTable
 from engramdb.store.sqlite.aging import AgesTable, SweepsTable
+from engramdb.store.sqlite.audit import AuditTable
 from engramdb.store.sqlite.checkpoints import Checkpointer
 from engramdb.store.sqlite.connection import (
     Readers,
@@ -43,7 +44,7 @@ from engramdb.store.sqlite.erasure import ErasuresTable
 from engramdb.store.sqlite.filters import ScopesTable
 from engramdb.store.sqlite.forgotten import ForgottenTable
 from engramdb.store.sqlite.insight import GapsTable, TreeTable
-from engramdb.store.sqlite.memories import AuditTable, CandidatesTable, HistoryTable, MemoriesTable
+from engramdb.store.sqlite.memories import CandidatesTable, HistoryTable, MemoriesTable
 from engramdb.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
 from engramdb.store.sqlite.records import FeedTable, ImportsTable, PartsTable, RepliesTable
 from engramdb.store.sqlite.rows import INDEXED_STATUSES, SELECTED, from_row
