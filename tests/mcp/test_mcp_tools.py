@@ -162,9 +162,7 @@ def test_what_the_user_said_is_told_apart_from_what_the_model_concluded(talk: Ta
     assert engine.get(said).provenance.source == "human"
     assert engine.get(guessed).provenance.source == "assistant"
     assert engine.get(said).provenance.session == "s1"
-    assert engine.history(said)[0].actor == Actor(
-        name="claude", kind=ActorKind.AGENT, surface=Surface.MCP
-    )
+    assert engine.history(said)[0].actor == Actor(name="claude", kind=ActorKind.AGENT, surface=Surface.MCP)
 
 
 def test_memories_belong_to_the_scope_of_the_server(talk: Talk, engine: Engram) -> None:

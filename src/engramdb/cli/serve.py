@@ -320,7 +320,7 @@ _token_name = click.argument("name", metavar="NAME", help="What to call it: lett
 )
 @click.option("--read-only", is_flag=True, help="It may ask, and change nothing.")
 @click.option("--narrower", is_flag=True, help="Requests may add names below its scope, such as the user.")
-@click.option("--secrets", is_flag=True, help="It may ask for confidential memories.")
+@click.option("--secrets", is_flag=True, help="It is told a secret that it asks for by name.")
 @click.option(
     "--expires", default="90d", metavar="WHEN", help="When it ends: 12h, 30d, 8w, a time, or never."
 )
@@ -336,7 +336,7 @@ def create(
         kind=ActorKind(kind),
         read_only=read_only,
         narrower=narrower,
-        may_see_secrets=secrets,
+        sees_secrets=secrets,
         life=None if expires == NEVER else moment_or_duration(expires) - now,
         now=now,
     )

@@ -58,8 +58,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     is_read_only: bool = False
     may_narrow: bool = False
     """Whether a request may add names below its scope, such as the user of its project."""
-    may_see_secrets: bool = True
-    """Whether it may ask for confidential memories."""
+    may_see_secrets: bool = False
+    """Whether it is told a secret that it asks for by name."""
 
     @property
     def is_limited(self) -> bool:
@@ -101,7 +101,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     narrower: bool = False
     """Whether requests may add names below the scope."""
     secrets: bool = False
-    """Whether it may ask for confidential memories."""
+    """Whether a secret is told that is asked for by name."""
     scope: dict[str, str] = {}
     expires_at: str | None = None
     """When it ends; None: never."""
@@ -201,7 +201,7 @@ class NamedTokens:
         kind: ActorKind = ActorKind.AGENT,
         read_only: bool = False,
         narrower: bool = False,
-        may_see_secrets: bool = False,
+        sees_secrets: bool = False,
         life: timedelta | None = DEFAULT_LIFE,
     ) -> str:
         """Make a token and return it; it is shown this once. With a `life` of None it never expires."""
@@ -222,7 +222,7 @@ class NamedTokens:
             kind=ActorKind.PERSON if kind is ActorKind.PERSON else ActorKind.AGENT,
             read_only=read_only,
             narrower=narrower,
-            secrets=may_see_secrets,
+            secrets=sees_secrets,
             scope={part: getattr(scope, part) for part in _PARTS if getattr(scope, part) is not None},
             expires_at=None if life is None else _written(now + life),
         )
@@ -303,7 +303,7 @@ class Tokens(Struct, frozen=True):
         if is_own:
             token = digest_of(self.own)[:ID_CHARACTERS]
             actor = msgspec.structs.replace(self.owner, token=token)
-            return Caller(key=f"{OWN_NAME}:{token}", actor=actor)
+            return Caller(key=f"{OWN_NAME}:{token}", actor=actor, may_see_secrets=True)
         return RefusedToken(reason="unknown") if found is None else self._judged(found)
 
     def _judged(self, grant: Grant) -> Caller | RefusedToken:
