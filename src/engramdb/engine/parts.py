@@ -531,6 +531,8 @@ def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
     except OSError as exc:
         raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
     store = open_store(settings, now=clock.now())
+    if store.unwritable is not None:
+        return store  # indexes of an older version answer as well as they can
     try:
         with store.read() as tx:
             is_current = tx.terms.version == TERMS_VERSION
