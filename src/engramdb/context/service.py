@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -20,13 +21,13 @@ from engramdb.context.build import WindowRequest, WindowSources, build_window
 from engramdb.context.history import HistoryMessage, ModelSummaries, parse_history
 from engramdb.context.sections import StandingMemories, choose_questions, question_line
 from engramdb.errors import EmbeddingError, InvalidQuery
-from engramdb.health import CHAT, Health
+from engramdb.health import Health
 from engramdb.index.domains import find_summaries
 from engramdb.lifecycle.access_log import AccessRecorder
 from engramdb.lifecycle.forgotten import ForgottenStatements
 from engramdb.lifecycle.questions import put_into_words
 from engramdb.models.capabilities import Capabilities, TokenCounter, capabilities, counter_for
-from engramdb.models.chat import CallLog, ChatModel
+from engramdb.models.chat import CallLog, ChatModel, note_invalid_reply
 from engramdb.models.embedder import Embedder
 from engramdb.policy import Policy
 from engramdb.recall import gather
@@ -109,7 +110,7 @@ class ContextService:
         self._summaries: ModelSummaries | None = None
         if parts.chat is not None and parts.policy.context.summarises_with_model:
             self._summaries = ModelSummaries(
-                parts.chat, parts.calls, lambda error: parts.health.failed(CHAT, error)
+                parts.chat, parts.calls, partial(note_invalid_reply, parts.health)
             )
 
     def clear(self) -> None:

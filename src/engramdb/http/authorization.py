@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from engramdb.engine.engram import Engram
-from engramdb.errors import AccessDenied
+from engramdb.errors import AccessDenied, UserNotFound
 from engramdb.http.auth import caller
 from engramdb.http.events import reporter
 from engramdb.http.requests import first_attempt_at
-from engramdb.values import ImportReport, Memory, Scope, Turn
+from engramdb.values import Erasure, ImportReport, Memory, Scope, Turn
 from engramdb.verbs.table import verbs_of_engine
 from engramdb.verbs.verb import ScopeRule, Verb
 
@@ -84,6 +84,14 @@ class CallersEngram:
             options["may_enter"] = partial(reaches, caller())
         report: ImportReport = self.call("import_from", Engram, self._engram.import_from, path, **options)
         return report
+
+    def erase(self, *arguments: Any, **options: Any) -> Erasure:
+        """Erase; who is limited to a scope is not told which users there are."""
+        try:
+            done: Erasure = self.call("erase", Engram, self._engram.erase, *arguments, **options)
+        except UserNotFound as exc:
+            raise UserNotFound(exc.message, hint=None if caller().is_limited else exc.hint) from None
+        return done
 
     def remember_many(self, drafts: Iterable[Draft]) -> list[Memory]:
         """Store many statements, each in a scope that the caller may write to."""

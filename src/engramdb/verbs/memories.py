@@ -425,7 +425,8 @@ class EraseRequest(ScopedRequest, frozen=True, kw_only=True):
     """
     Erase a memory with all that holds its words, or everything of a user. It cannot be undone.
 
-    `dry_run` only counts what would go. `is_file_clean` says whether no byte is left in the file.
+    `dry_run` only counts what would go. `is_file_clean` says whether no byte is left in the store's file,
+    `files` what was done with every other file that we wrote. `mentions` lists what else holds the words.
     """
 
     id: Annotated[MemoryName | None, about("The memory; without one, everything of the user.")] = None
@@ -435,6 +436,7 @@ class EraseRequest(ScopedRequest, frozen=True, kw_only=True):
     ] = None
     reason: Annotated[str, about("Why, for the audit.", metavar="TEXT")] = ""
     dry_run: Annotated[bool, about("Erase nothing and only count.")] = False
+    mentions: Annotated[bool, about("Also erase what only mentions the words of the memory.")] = False
 
 
 @verb(

@@ -38,6 +38,7 @@ from engramdb.store.sqlite.dreams import DreamsTable, FeedbackTable, LeasesTable
 from engramdb.store.sqlite.edges import EdgesTable, TraitsTable
 from engramdb.store.sqlite.entities import EntitiesTable
 from engramdb.store.sqlite.erasure import ErasuresTable
+from engramdb.store.sqlite.files import FilesTable
 from engramdb.store.sqlite.filters import ScopesTable
 from engramdb.store.sqlite.forgotten import ForgottenTable
 from engramdb.store.sqlite.insight import GapsTable, TreeTable
@@ -122,6 +123,7 @@ class Tables:
         self.documents = DocumentsTable(connection)
         self.replies = RepliesTable(connection)
         self.feed = FeedTable(connection)
+        self.files = FilesTable(connection)
 
 
 # One file as a store: a line of writers, a pool of readers, all tables in one transaction.
@@ -272,6 +274,20 @@ class SqliteStore:
                 self._check_open()
                 with _transaction(connection, "BEGIN"):
                     yield Tables(connection, is_snapshot=True)
+            finally:
+                readers.give_back(connection)
+
+    def erasures(self) -> int:
+        """Return a number that grows whenever words are erased, by whichever process."""
+        own: Tables | None = getattr(self._writing, "tables", None)
+        if own is not None:
+            return own.files.erasures()
+        self._check_open()
+        with translate_errors(self.location):
+            readers = self._readers
+            connection = readers.take()
+            try:
+                return FilesTable(connection).erasures()
             finally:
                 readers.give_back(connection)
 
