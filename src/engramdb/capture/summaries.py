@@ -30,7 +30,6 @@ from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask, note_inv
 from engramdb.models.prompts import consolidate as prompt
 from engramdb.policy import Policy
 from engramdb.store.contract import Store, Transaction
-from engramdb.text.injection import scan
 from engramdb.text.lexicons import word_set
 from engramdb.text.mentions import mentions, possible_names
 from engramdb.text.normalize import lazy
@@ -242,7 +241,7 @@ class SessionSummarizer:
         """Store a summary, and mark its turns, in one write; not where one of them is gone or done."""
         now, pipeline = self._parts.clock.now(), self._parts.pipeline
         refused: list[EngramError] = []
-        if summary is not None and scan(summary).score >= pipeline.policy.injection_flag_above:
+        if summary is not None and not pipeline.screen.is_clean(summary):
             refused.append(InjectionBlocked("the summary gives orders"))  # nobody needs a model's
             summary = None
         drafts = [] if summary is None else [_account(summary, stretch, by=by)]

@@ -45,7 +45,7 @@ from engramdb.values import (
     Support,
     Undone,
 )
-from engramdb.values.memory import RETURNED
+from engramdb.values.memory import INJECTION, RETURNED
 from engramdb.verbs.errors import FAILED
 from engramdb.verbs.wording import hidden_scope, is_said_otherwise
 
@@ -64,7 +64,7 @@ _TIERS = {
     SecurityTier.SENSITIVE: "stored as sensitive (personal): left out of notebooks and exports",
     SecurityTier.CONFIDENTIAL: "stored as confidential (a secret): left out of files and most prompts",
 }
-_FLAGS = {"injection": "reads like an instruction to an agent: kept out of automatic context"}
+_FLAGS = {INJECTION: "reads like an instruction to an agent: kept out of automatic context"}
 
 
 def look_beside(engram: Engram, memory: Memory) -> list[tuple[EdgeType, Memory]]:

@@ -155,7 +155,7 @@ _SOURCES = {Source.HUMAN: "user", Source.ASSISTANT: "agent", Source.INGEST: "imp
 
 def may_enter_window(memory: Memory) -> bool:
     """Return whether a memory may enter a window without being asked for by name."""
-    return "injection" not in memory.flags and memory.status in (Status.ACTIVE, Status.CHALLENGED)
+    return not memory.is_suspicious and memory.status in (Status.ACTIVE, Status.CHALLENGED)
 
 
 def may_be_standing(memory: Memory) -> bool:

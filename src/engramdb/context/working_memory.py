@@ -232,7 +232,7 @@ def may_enter_working_memory(memory: Memory, now: datetime) -> bool:
     Return whether a memory may enter by itself: not if admission warned of it, or its time is
     over.
     """
-    return memory.status is Status.ACTIVE and "injection" not in memory.flags and not memory.is_over(now)
+    return memory.status is Status.ACTIVE and not memory.is_suspicious and not memory.is_over(now)
 
 
 def memory_slot(memory: Memory, source: SlotSource, *, activation: float, now: datetime) -> Slot:

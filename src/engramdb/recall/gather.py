@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from engramdb.errors import EmbeddingError, EngramError
 from engramdb.index.vector import Nearest
 from engramdb.lifecycle.neighbors import FindsByWords
+from engramdb.lifecycle.screening import JudgesHostility
 from engramdb.models.calibration import Calibration
 from engramdb.policy import RecallPolicy
 from engramdb.recall.as_of import believed
@@ -289,6 +290,8 @@ class Sources(Struct, frozen=True, kw_only=True):
     date_order: DateOrder = "auto"
     forgotten: KnowsForgotten | None = None
     """What knows which of the words that were said must not be shown."""
+    hostility: JudgesHostility | None = None
+    """What tells beside the patterns whether words try to steer an agent; a quick one."""
 
 
 class KnowsForgotten(Protocol):

@@ -58,8 +58,6 @@ NO_MODEL = "no chat model takes part, so no answer was synthesised"
 NOTHING = "nothing that is stored fits, so no answer was synthesised"
 ALL_CONFIDENTIAL = "what fits is confidential and is sent to no model, so no answer was synthesised"
 NOT_THERE = "the model found no answer in the evidence"
-FLAGGED = "injection"
-"""The flag of a memory that may address models; it is evidence for people only."""
 _REF = 8
 
 
@@ -252,7 +250,7 @@ def _frozen(draft: _Draft) -> tuple[EvidenceNode, ...]:
 
 def _may_be_sent(memory: Memory) -> bool:
     """Return whether a memory may be shown to a model: nothing confidential, nothing that gives orders."""
-    return memory.security is not SecurityTier.CONFIDENTIAL and FLAGGED not in memory.flags
+    return memory.security is not SecurityTier.CONFIDENTIAL and not memory.is_suspicious
 
 
 def _why_unanswered(evidence: Sequence[Hit], *, has_shown: bool) -> str:

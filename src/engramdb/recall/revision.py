@@ -271,7 +271,7 @@ def _changes(
     """Yield what was and what is now, of what fits the question, best first and each once."""
     seen: set[str] = set()
     for old, new in _all_changes(tx, asking, hits, succession, near):
-        if old.id not in seen and asking.query.scope.sees(old.scope) and "injection" not in old.flags:
+        if old.id not in seen and asking.query.scope.sees(old.scope) and not old.is_suspicious:
             seen.add(old.id)
             yield old, new
 
