@@ -90,12 +90,20 @@ _UNINDEXED_TURNS = (
 _UNLINKED_TURNS = (
     "SELECT count(*) FROM (SELECT turn, memory FROM turns_read EXCEPT SELECT turn, memory FROM memory_turns)"
 )
+_MISCOUNTED = (
+    "WITH indexed AS (SELECT m.scope, count(*) AS memories FROM terms_docsize d "
+    "JOIN memories m ON m.key = d.id WHERE m.status IN (SELECT value FROM json_each(?)) GROUP BY m.scope), "
+    "counted AS (SELECT scope, memories FROM scope_terms WHERE term = '') "
+    "SELECT coalesce(sum(abs(coalesce(i.memories, 0) - coalesce(c.memories, 0))), 0) "
+    "FROM indexed i FULL JOIN counted c ON c.scope = i.scope"
+)
 _TEXT_INDEXES = {"terms": "text index", "turn_terms": "turn index"}
 """The FTS5 tables, and what their checks are called."""
 _ORPHAN_WORDS = ("row refers to nothing", "rows refer to nothing")
 _AGREEMENTS = (
     ("text index complete", _UNINDEXED, "missing from it", "every memory is in it"),
     ("text index free of the forgotten", _STRAY, "still in it", "what was forgotten is not in it"),
+    ("text index counted", _MISCOUNTED, "counted wrongly", "every scope counts its own words"),
     ("vectors free of the forgotten", _STRAY_VECTORS, "still there", "what was forgotten has none"),
     ("vectors whole", _BROKEN_VECTORS, "stored with a broken one", "none is damaged"),
 )
