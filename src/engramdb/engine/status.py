@@ -171,6 +171,7 @@ def overview(parts: Parts) -> StatusReport:
             advice=(
                 *_read_only_advice(parts),
                 *_left_alone(breakers),
+                *_clock_advice(parts),
                 *_advice(embedder, space_error, waiting),
                 *_judging_advice(parts, unjudged),
                 *_doubts(parts),
@@ -257,7 +258,16 @@ def _given_up(parts: Parts) -> Iterator[str]:
     """Say which background jobs have crashed too often to be tried again."""
     found = [job.name for worker in parts.worker_states() for job in worker.jobs if job.is_given_up]
     for name in (*found, *_scheduler(parts).given_up):
-        yield f"The background job {name!r} was given up after repeated crashes: restart, and report the bug."
+        yield (
+            f"The background job {name!r} was given up after repeated crashes: restart, or have `doctor` fix "
+            "it in the same process, and report the bug."
+        )
+
+
+def _clock_advice(parts: Parts) -> Iterator[str]:
+    failure = getattr(parts.clock, "failure", None)
+    if failure is not None:
+        yield f"The clock does not work, so time goes on from the last moment that it told: {failure}"
 
 
 def _left_alone(breakers: Sequence[BreakerState]) -> Iterator[str]:

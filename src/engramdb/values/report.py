@@ -98,6 +98,8 @@ class WorkerState(Struct, frozen=True, kw_only=True):
     """The job that it works on now."""
     waiting: int = 0
     """How many jobs wait for it."""
+    restarts: int = 0
+    """How often the thread has died and was started again."""
     jobs: tuple[JobState, ...] = ()
     """How each of its jobs fares."""
 
