@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.capture.extract import Extracted, Extractor
+from engramdb.capture.extract import Extracted, Extractor, SentenceExtractor
 from engramdb.errors import EngramError, MemoryNotFound
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
 from engramdb.lifecycle.drafts import Draft, check_label, checked_text, in_utc
@@ -35,8 +37,10 @@ from engramdb.values import (
 )
 from engramdb.values.query import parse_enum
 
-CLAIM_MINUTES = 5.0
-"""How long one process may take to read turns before another may try."""
+CLAIM_SECONDS = 60.0
+"""How long turns stay claimed by a process that was killed; one that lives renews its claim."""
+RENEW_SECONDS = 20.0
+"""How often it does."""
 
 # Keep a turn as it was said, and find it again.
 #
@@ -213,17 +217,38 @@ def read_turns(
 ) -> ReadTurns:
     """Read the oldest turns that wait, of one conversation; `turns` is 0 when none do."""
     store = capture.pipeline.store
-    until = now + timedelta(minutes=CLAIM_MINUTES)
+    until = now + timedelta(seconds=CLAIM_SECONDS)
     with store.atomic() as tx:
         turns = tx.turns.claim(now=now, until=until, limit=MOST_TURNS, within=within)
     if not turns:
         return ReadTurns()
     try:
-        return _read(capture, turns, actor=actor, now=now)
+        is_quick = isinstance(capture.extractor, SentenceExtractor)
+        claim = nullcontext() if is_quick else _renewed(store, [turn.id for turn in turns], now=now)
+        with claim:
+            return _read(capture, turns, actor=actor, now=now)
     except BaseException:
-        with store.atomic() as tx:
+        with suppress(EngramError), store.atomic() as tx:  # else the claim runs out by itself
             tx.turns.release([turn.id for turn in turns])
         raise
+
+
+@contextmanager
+def _renewed(store: Store, turns: Sequence[TurnId], *, now: datetime) -> Iterator[None]:
+    """Renew the claim on turns while they are read: a chat model may take its time."""
+    is_over, begun = threading.Event(), time.monotonic()
+
+    def renew() -> None:
+        while not is_over.wait(RENEW_SECONDS):
+            until = now + timedelta(seconds=time.monotonic() - begun + CLAIM_SECONDS)
+            with suppress(EngramError), store.atomic() as tx:  # at worst, another process reads them too
+                tx.turns.renew(turns, until=until)
+
+    threading.Thread(target=renew, name="engram-claim", daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
 
 
 def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetime) -> ReadTurns:

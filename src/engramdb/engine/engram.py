@@ -132,6 +132,12 @@ def renamed_argument(old: str, new: str) -> Callable[[Callable[Params, Result]],
     return decorate
 
 
+def _guarded(clock: Clock) -> Clock:
+    from engramdb.models.guard import GuardedClock  # noqa: PLC0415 - loaded with a clock of the caller's own
+
+    return GuardedClock(clock)
+
+
 class Engram:
     """A long-term memory: give it statements and turns, ask it questions."""
 
@@ -170,7 +176,7 @@ class Engram:
             settings = replace(settings, store=str(store))
         parts = assemble(
             settings,
-            clock=clock or SystemClock(),
+            clock=SystemClock() if clock is None else _guarded(clock),
             own=Own(embedder=embedder, reranker=reranker, vector_index=vector_index),
             must_exist=must_exist,
             scope=scope,
@@ -1284,9 +1290,16 @@ class Engram:
         return overview(self._parts)
 
     def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
-        """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
+        """
+        Examine the store and its parts; with `fix`, rebuild what is derived and wrong.
+
+        Parts that are left alone are tried now; with `fix`, background jobs that were given up run again.
+        """
         from engramdb.engine.doctor import examine  # noqa: PLC0415 - loads the models
 
+        self._parts.guard.half_open()
+        if fix:
+            self._parts.restart_jobs()
         return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
 
     def backup(self, path: str | PathLike[str]) -> Backup:

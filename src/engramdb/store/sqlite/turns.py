@@ -168,6 +168,14 @@ class TurnsTable:
         self._connection.execute(_SETTLE, (to_microseconds(now), wanted))
         return True
 
+    def renew(self, turn_ids: Sequence[TurnId], *, until: datetime) -> None:
+        """Claim turns for longer, those of them that are claimed and unread."""
+        sql = (
+            "UPDATE turns SET claimed_until = ? WHERE id IN (SELECT value FROM json_each(?)) "
+            "AND extracted_at IS NULL AND claimed_until IS NOT NULL"
+        )
+        self._connection.execute(sql, (to_microseconds(until), to_json(list(turn_ids))))
+
     def release(self, turn_ids: Sequence[TurnId]) -> None:
         """Give claimed turns back."""
         sql = "UPDATE turns SET claimed_until = NULL WHERE id IN (SELECT value FROM json_each(?))"
