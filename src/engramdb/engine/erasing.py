@@ -22,7 +22,7 @@ from engramdb.lifecycle.erase import ErasedWords, ErasureRequest, erase_memory, 
 from engramdb.lifecycle.lease import held
 from engramdb.notebook.erase import erase_from_notebook, noted_ids
 from engramdb.notebook.sync import LEASE, LEASE_MINUTES
-from engramdb.store.contract import Store
+from engramdb.store.contract import Transaction
 from engramdb.store.opening import open_store
 from engramdb.text.normalize import counted
 from engramdb.values import Check, ErasedFile, Erasure, FileKind, FileOutcome, MemoryId, Scope, WrittenFile
@@ -201,11 +201,10 @@ def registered_file(parts: Parts, kind: FileKind, path: Path, *, given: str) -> 
         raise
 
 
-def check_files(store: Store) -> Check:
+def check_files(tx: Transaction) -> Check:
     """Look whether the registered files are where they were written and hold nothing that was erased."""
-    with store.read() as tx:
-        registered = tx.files.list()
-        dirty = [one for one in registered if tx.erasures.erased_among(sorted(_ids_in(one)))]
+    registered = tx.files.list()
+    dirty = [one for one in registered if tx.erasures.erased_among(sorted(_ids_in(one)))]
     gone = sum(not Path(one.path).exists() for one in registered)
     if dirty:
         named = counted(len(dirty), "file holds", "files hold")
