@@ -44,6 +44,7 @@ class Action(StrEnum):
     FOREIGN_INDEX = "foreign_index"
     PIN = "pin"
     UNPIN = "unpin"
+    RELEASE = "release"
     RELABEL = "relabel"
     SET_STATUS = "set_status"
     LINK = "relate"
