@@ -59,6 +59,8 @@ class Action(StrEnum):
     NOTEBOOK = "notebook"
     ANSWER = "answer"
     UNDO = "undo"
+    REVEAL = "reveal"
+    """A secret was shown to somebody who asked for it by name."""
 
 
 class HistoryEvent(Struct, frozen=True, kw_only=True):
