@@ -10,6 +10,7 @@ The family of errors, each with a stable code.
     │   └── InvalidQuery
     ├── EmbeddingError      E3…   embedders and their model packs
     │   ├── EmbedderUnavailable   DimensionMismatch   UnknownModel   ModelPackBroken
+    │   └── ModelUnavailable
     ├── SecurityError       E4…   what may not enter or be seen
     │   ├── AccessDenied   WrongKey   InjectionBlocked   ContentTooLarge   InvalidContent
     │   └── TokenNeeded    StatementForgotten
@@ -17,6 +18,7 @@ The family of errors, each with a stable code.
     │   ├── InvalidSettings   UnknownPolicy   MemoryNotFound   StatusNotAllowed
     │   ├── EdgeNotAllowed   InvalidScope   MissingExtra   UndoRefused
     │   └── KeyReused        RequestUnderWay   ServerBusy   ReplyErased   MemoryChanged
+    │   └── UserNotFound     ImportStopped
     └── ChatError           E6…   chat models and their replies
         └── ChatUnavailable   ChatReplyInvalid
 
@@ -179,6 +181,13 @@ class ModelPackBroken(EmbeddingError):
     default_hint = "Add it again: `engram models add NAME`."
 
 
+class ModelUnavailable(EmbeddingError):
+    """A reader, judge or reranker failed, is too slow or gave no usable result; work goes on without it."""
+
+    code = "E3007"
+    default_hint = "`engram status` shows when it is tried again."
+
+
 class SecurityError(EngramError):
     """Something may not enter or may not be seen."""
 
@@ -196,6 +205,10 @@ class InjectionBlocked(SecurityError):
     """The statement reads like an attack on the agents that will be given it."""
 
     code = "E4003"
+    default_hint = (
+        "Do not rephrase it or try again: tell the user what it was and where it came from. "
+        "A person can store it with `engram remember`."
+    )
 
 
 class WrongKey(SecurityError):
@@ -319,6 +332,20 @@ class UndoRefused(SystemError_):
     """There is nothing to undo, or it cannot be undone: the message says why."""
 
     code = "E5015"
+
+
+class UserNotFound(SystemError_):
+    """No scope has a user of that name; nothing was erased."""
+
+    code = "E5016"
+    default_hint = "Check the spelling: names differ by case and by blanks."
+
+
+class ImportStopped(SystemError_):
+    """The import took more time or memory than it may, or was ended; nothing of it was stored."""
+
+    code = "E5017"
+    default_hint = "Split the file, or import it with `engram import`, which has no such limits."
 
 
 class ChatError(EngramError):

@@ -12,13 +12,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Hashable
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.errors import EngramError
-from engramdb.health import Health
+from engramdb.health import Health, place_of
 from engramdb.values.report import JobState, WorkerState
 
 FIRST_PAUSE_SECONDS = 1.0
@@ -205,14 +204,3 @@ def _attempt(task: _Task) -> Exception | None:
     except Exception as error:  # noqa: BLE001 - supervision: a bug in one job must not end the others
         return error
     return None
-
-
-def place_of(error: Exception) -> str:
-    """Return what was raised and where; never its message, which may quote a memory."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return type(error).__name__
-    file = Path(trace.tb_frame.f_code.co_filename).name
-    return f"{type(error).__name__} at {file}:{trace.tb_lineno}"

@@ -52,7 +52,7 @@ def test_failures_add_up_and_the_latest_word_counts(engram_command: Command, hom
     for failure in ("first", "second", None):
         embedder.failure = failure
         with Engram.open(settings=Settings(home=home), embedder=embedder, background=False) as engram:
-            engram.remember(f"statement {failure}")
+            engram.remember("I like tea")
 
     (part,) = (one for one in status(engram_command)["all_parts"] if one["name"] == "embedder")
 

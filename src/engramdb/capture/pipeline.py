@@ -165,6 +165,8 @@ class SensoryBuffer:
 MOST_TURNS = 40
 """Turns read together: enough for a batch, few enough for one write."""
 CONTEXT_TURNS = 20
+PASSAGE_CHARACTERS = 240
+"""How much before and after a sentence is screened with it: two or three sentences."""
 MAX_SIBLINGS = 40
 """Of what is read together a statement is settled against the most alike; a list may have thousands."""
 
@@ -250,9 +252,19 @@ def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:
         return known.conceal(tx, latest)
 
 
+def _passage(content: str, turn: Turn, voice: Voice) -> str | None:
+    """Return what stands around a sentence that nobody speaks for: an attempt may be spread over several."""
+    if turn.role is Role.USER and voice is Voice.OWN:
+        return None
+    at = max(turn.content.find(content), 0)
+    around = turn.content[max(at - PASSAGE_CHARACTERS, 0) : at + len(content) + PASSAGE_CHARACTERS]
+    return around if len(around) > len(content) else None
+
+
 def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
     return Draft(
         content=one.content,
+        passage=_passage(one.content, turn, one.voice),
         scope=turn.scope,
         category=one.category,
         kind=one.kind,

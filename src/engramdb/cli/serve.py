@@ -208,7 +208,7 @@ def _serve_http(
 ) -> None:
     if is_open and may_be_remote:
         raise InvalidSettings("--no-token is for this machine only", hint="Leave out --allow-remote.")
-    open_engine = _opener(shared)
+    open_engine = _opener(shared, tells_secrets=False)
     from engramdb.http.tokens import stored_token  # noqa: PLC0415
     from engramdb.mcp import startup as run  # noqa: PLC0415
     from engramdb.mcp.http import FILE_NAME  # noqa: PLC0415
@@ -244,12 +244,14 @@ def _place(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def _opener(shared: Shared) -> Callable[[], Engram]:
+def _opener(shared: Shared, *, tells_secrets: bool = True) -> Callable[[], Engram]:
     """
     Return what opens the engine later; settings and scope are checked now, while a person may be
-    looking.
+    looking. Over HTTP no secret is told, whoever asks.
     """
     settings, scope = shared.settings(), _scope(shared)
+    if not tells_secrets:
+        settings = replace(settings, secrets_for_agents="never")
     actor = Actor(name=shared.agent or "mcp", kind=ActorKind.AGENT)
 
     def open_engine() -> Engram:
@@ -303,11 +305,17 @@ _token_name = click.argument("name", metavar="NAME", help="What to call it: lett
 @_token_name
 @click.option("--read-only", is_flag=True, help="It may ask, and change nothing.")
 @click.option("--narrower", is_flag=True, help="Requests may add names below its scope, such as the user.")
+@click.option("--secrets", is_flag=True, help="It is told secrets that it asks for by name.")
 @shared_options
-def add(shared: Shared, name: str, *, read_only: bool, narrower: bool) -> None:
+def add(shared: Shared, name: str, *, read_only: bool, narrower: bool, secrets: bool) -> None:
     """Make a token; it is shown now and never again, since only its hash is stored."""
     token = _named_tokens(shared).add(
-        name, scope=shared.scope, read_only=read_only, narrower=narrower, now=datetime.now(UTC)
+        name,
+        scope=shared.scope,
+        read_only=read_only,
+        narrower=narrower,
+        now=datetime.now(UTC),
+        sees_secrets=secrets,
     )
     present(Made(name, token), _show_made, as_json=shared.json)
 

@@ -22,7 +22,6 @@ from engramdb.values import ActorKind, Memory, MemoryId, Scope, SecurityTier, St
 PAGE_ROWS = 500
 """Memories read in one snapshot: a few milliseconds."""
 
-_INJECTION = "injection"
 _UNDONE = frozenset(
     {Status.FORGOTTEN, Status.ERASED, Status.INVALIDATED, Status.SUPERSEDED, Status.CHALLENGED}
 )
@@ -67,7 +66,7 @@ def is_usable_source(memory: Memory) -> bool:
     return (
         memory.status is Status.ACTIVE
         and memory.security is not SecurityTier.CONFIDENTIAL
-        and _INJECTION not in memory.flags
+        and not memory.is_suspicious
         and not memory.is_derived
     )
 

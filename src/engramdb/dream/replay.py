@@ -19,7 +19,7 @@ from engramdb.dream.gaps import ask_question
 from engramdb.dream.step import AddLink, Adjust, Dreaming, Proposal, SideWrite
 from engramdb.lifecycle.curves import retention
 from engramdb.lifecycle.pair_rules import exclude_each_other
-from engramdb.lifecycle.questions import INJECTION, interference_question
+from engramdb.lifecycle.questions import interference_question
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Transaction
 from engramdb.values import Action, Actor, ActorKind, EdgeType, Memory, Status
@@ -277,7 +277,7 @@ def _store_arousal(seen: Memory, arousal: float, now: datetime, tx: Transaction)
 
 
 def _is_replayable(memory: Memory) -> bool:
-    return memory.status is Status.ACTIVE and INJECTION not in memory.flags
+    return memory.status is Status.ACTIVE and not memory.is_suspicious
 
 
 def _was_done_in_this_run(dreaming: Dreaming, memory: Memory, reason: str) -> bool:

@@ -141,7 +141,8 @@ def _screen(parts: DreamParts, memory: Memory) -> Memory:
         importance=memory.importance,
         extractor=memory.extractor,
     )
-    seen = candidate(draft, parts.pipeline.policy, now=memory.created_at).memory
+    pipeline = parts.pipeline
+    seen = candidate(draft, pipeline.policy, now=memory.created_at, screen=pipeline.screen).memory
     return memory.evolve(
         content=seen.content,
         subject=seen.subject,

@@ -73,11 +73,11 @@ class DisclosingPart:
     """A part of the engine with verbs of its own, which disclose what they return like the engine's."""
 
     def __init__(self, engram: Engram, part: object) -> None:
+        self.part = part
         self._engram = engram
-        self._part = part
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._part, name)
+        found = getattr(self.part, name)
         if not callable(found):
             return found
 

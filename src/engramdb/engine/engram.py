@@ -140,7 +140,7 @@ class Engram:
     """A long-term memory: give it statements and turns, ask it questions."""
 
     def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+        self._own_parts = parts
         self._scope = parts.scope
         self._actor = parts.actor
         self._viewer: Viewer | None = None
@@ -164,11 +164,12 @@ class Engram:
         """
         Open a store, or create it; without arguments, the one in your home folder.
 
-        Settings come from the environment and the settings file unless given. With `background=False` no
-        thread is started, and every process that searches a large store loads the vector index itself. A
-        `reranker` serves the strategy `cross_encoder`. A `vector_index` of your own sees only row numbers and
-        eight-bit vectors; its calls are limited in rate and audited, and the built-in index takes over when
-        it fails. With `dream`, or the setting `dream_in_background`, the store dreams and ages by itself.
+        Settings come from the environment and the settings file unless given. With `background=False` nothing
+        works in the background, and every process that searches a large store loads the vector index itself.
+        A `reranker` serves the strategy `cross_encoder`. A `vector_index` of your own sees only row numbers
+        and eight-bit vectors; its calls are limited in rate and audited, and the built-in index takes over
+        when it fails. What you bring along may fail, hang or return nonsense: answers say what is missing.
+        With `dream`, or the setting `dream_in_background`, the store dreams and ages by itself.
         """
         settings = settings or Settings.load()
         if store is not None:
@@ -187,7 +188,7 @@ class Engram:
 
     def close(self) -> None:
         """Finish what is under way and close the store; slow work stops at its next small write."""
-        self._parts.close()
+        self._own_parts.close()
 
     def __enter__(self) -> Self:
         return self
@@ -196,6 +197,12 @@ class Engram:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def _parts(self) -> Parts:
+        """The parts, free of words that another process has erased: every call begins by asking for them."""
+        self._own_parts.notice_erasures()
+        return self._own_parts
 
     @property
     def scope(self) -> Scope:
@@ -966,25 +973,30 @@ class Engram:
         user: str | None = None,
         reason: str = "",
         dry_run: bool = False,
+        mentions: bool = False,
         expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Erasure:
         """
-        Take the words of a memory, or everything of a user, out of the file for good; nobody can undo it.
+        Take the words of a memory, or everything of a user, out of every file for good; nobody can undo it.
 
         Along with a memory goes what says the same, what was concluded from it and the turns it was read
-        from; along with a user every scope of that name inside this one. The file is then rewritten, and
-        others wait meanwhile. With `dry_run` it only counts. Twice is harmless: it cleans the file
-        again where that did not succeed.
+        from; along with a user every scope of that name inside this one. What else mentions the words, or
+        the user, is listed; `mentions` erases it along with a memory. The file is then rewritten, and
+        others wait meanwhile. With `dry_run` it only counts. Twice is harmless: it cleans the files
+        again where that did not succeed; a user is then named by the token. A user whom no scope names
+        raises `UserNotFound`.
         """
-        return self._parts.lifecycle.erase(
+        erased = self._parts.lifecycle.erase(
             None if memory_id is None else self._resolve(memory_id, scope),
             user=user,
             reason=reason,
             dry_run=dry_run,
+            mentions=mentions,
             scope=self._in(scope),
             expected_version=expected_version,
         )
+        return erased.found
 
     @renamed_argument("if_still", "expected_version")
     def set_status(
@@ -1489,7 +1501,7 @@ class Engram:
         return disclose(answer, self.viewer.audience)
 
     def _listed(self, found: Sequence[Memory], *, reveal: bool) -> Sequence[Memory]:
-        """Return memories with their secrets masked, or whole where they are to be revealed to one who may."""
+        """Return memories with their secrets masked, or whole where one who may has asked for it."""
         secret = [one.id for one in found if _is_secret(one)]
         if not secret:
             return found

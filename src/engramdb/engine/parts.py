@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 from msgspec import Struct
 
 from engramdb.clock import Clock
-from engramdb.errors import EngramError, StoreNotFound, StoreUnreadable
+from engramdb.errors import EngramError, StorageError, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engramdb.context.agents import Agents
     from engramdb.context.service import ContextService
     from engramdb.documents.store import DocumentStore
-    from engramdb.engine.assemble import ChatRoles, WatchedModel
+    from engramdb.engine.assemble import ChatRoles
     from engramdb.engine.idempotency import ReplyStore
     from engramdb.engine.scheduler import Scheduler
     from engramdb.engine.status import HealthStore
@@ -47,11 +47,12 @@ if TYPE_CHECKING:
     from engramdb.lifecycle.forgotten import ForgottenStatements
     from engramdb.lifecycle.service import LifecycleService
     from engramdb.models.chat import CallLog, ChatModel
-    from engramdb.models.embedder import Embedder, WatchedEmbedder
+    from engramdb.models.embedder import Embedder, GuardedEmbedder
+    from engramdb.models.guard import ForeignGuard
     from engramdb.models.late_interaction import WordMatcher
-    from engramdb.models.reader import Judge
+    from engramdb.models.reader import GuardedModel, Judge
     from engramdb.policy import Policy
-    from engramdb.recall.fuse import Reranker
+    from engramdb.recall.fuse import GuardedReranker, Reranker
     from engramdb.recall.gather import Sources
     from engramdb.recall.service import AnswerLog, RecallService
 
@@ -116,6 +117,7 @@ class Parts:
         self.health = Health(clock)
         self.stop = threading.Event()
         self.in_background = False
+        self.erasures_seen = 0
         self._own = own
         self._workers = {
             name: Worker(name, health=self.health)
@@ -130,12 +132,18 @@ class Parts:
         return self.settings.chosen_policy()
 
     @lazy_property
-    def embedder(self) -> WatchedEmbedder:
-        """What turns text into vectors."""
-        from engramdb.engine.assemble import chosen_embedder  # noqa: PLC0415
-        from engramdb.models.embedder import WatchedEmbedder  # noqa: PLC0415
+    def guard(self) -> ForeignGuard:
+        """What stands between the engine and foreign code."""
+        from engramdb.models.guard import ForeignGuard  # noqa: PLC0415
 
-        return WatchedEmbedder(self._own.embedder or chosen_embedder(self.settings), self.health)
+        return ForeignGuard(self.health)
+
+    @lazy_property
+    def embedder(self) -> GuardedEmbedder:
+        """What turns text into vectors."""
+        from engramdb.engine.assemble import guarded_embedder  # noqa: PLC0415
+
+        return guarded_embedder(self._own.embedder, self.settings, self.guard)
 
     @lazy_property
     def foreign(self) -> ForeignBackend | None:
@@ -184,7 +192,7 @@ class Parts:
         return chat_roles(self)
 
     @lazy_property
-    def judge(self) -> WatchedModel[Judge] | None:
+    def judge(self) -> GuardedModel[Judge] | None:
         """What judges pairs of statements beside the rules, where the settings ask for it."""
         from engramdb.engine.assemble import choose_judge  # noqa: PLC0415
 
@@ -310,13 +318,20 @@ class Parts:
             vector=self.spaces,
             graph=self.graph,
             policy=self.policy.recall,
-            reranker=self._own.reranker,
+            reranker=self._reranker(),
             judge=self.judge,
             answering_seconds=self.settings.answering_milliseconds / 1000,
             matcher=self._matcher(),
             date_order=self.settings.date_order,
             forgotten=self.forgotten,
         )
+
+    def _reranker(self) -> GuardedReranker | None:
+        """Return the caller's own reranker behind the guard, where there is one."""
+        from engramdb.recall.fuse import GuardedReranker  # noqa: PLC0415
+
+        own = self._own.reranker
+        return None if own is None else GuardedReranker(own, self.guard)
 
     def _matcher(self) -> WordMatcher | None:
         """Return what compares word by word, where the embedder is the one that only adds words up."""
@@ -441,6 +456,7 @@ class Parts:
         """Drop every text that this process holds, because some of it was erased."""
         from engramdb import erasable_cache  # noqa: PLC0415
 
+        self.erasures_seen = self.store.erasures()
         erasable_cache.clear_caches()
         if is_built(self, "capture"):
             self.capture.sensory.clear()
@@ -448,6 +464,12 @@ class Parts:
             self.contexts.clear()
         if is_built(self, "agents"):
             self.agents.clear()
+
+    def notice_erasures(self) -> None:
+        """Drop every text that this process holds where another one has erased words since the last look."""
+        with contextlib.suppress(StorageError):  # whoever asked will be told by what they asked for
+            if self.store.erasures() != self.erasures_seen:
+                self.forget_texts()
 
     def close(self) -> None:
         """Finish what is under way and close the store; slow work stops at its next small write."""
@@ -466,6 +488,8 @@ class Parts:
             self._save_index()
         if is_built(self, "foreign") and self.foreign is not None:
             self.foreign.close()
+        if is_built(self, "guard"):
+            self.guard.close()
         self.health_store.save()
         self.store.close()
 
@@ -490,7 +514,8 @@ class Parts:
             self.backlog.wake()
 
     def _keep_up(self) -> None:
-        """Save how the parts fare, drop expired documents, and read turns that have waited too long."""
+        """Drop erased words, save how the parts fare, drop expired documents, and read overdue turns."""
+        self.notice_erasures()
         self.health_store.save()
         self.documents.prune_quietly()
         self.turn_reader.read_overdue()
@@ -518,6 +543,7 @@ def assemble(
     if settings.chat:
         parts.chat  # noqa: B018 - it may be unknown
     parts.store = _open(settings, clock, must_exist=must_exist)
+    parts.erasures_seen = parts.store.erasures()
     return parts
 
 

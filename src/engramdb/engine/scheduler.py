@@ -22,9 +22,9 @@ from msgspec.structs import replace
 
 from engramdb.clock import Clock
 from engramdb.errors import EngramError, StoreBusy
-from engramdb.health import Health
+from engramdb.health import Health, place_of
 from engramdb.values.report import SchedulerState
-from engramdb.worker import MAX_CRASHES, Worker, place_of
+from engramdb.worker import MAX_CRASHES, Worker
 
 LOAD: Final = "load"
 MEMORY: Final = "memory"

@@ -7,7 +7,7 @@ Counts and states only: nothing of a memory's words is in a report.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from engramdb.store.contract import DreamRun, Store, Sweep
 from engramdb.store.contract.whole import PartTally
 from engramdb.text.normalize import counted
 from engramdb.values import IndexReport, PartHealth, StatusReport
-from engramdb.values.report import SchedulerState
+from engramdb.values.report import BreakerState, SchedulerState
 
 if TYPE_CHECKING:  # a cycle: the parts hold the health store, and the report is about the parts
     from engramdb.engine.parts import Parts
@@ -128,6 +128,7 @@ def overview(parts: Parts) -> StatusReport:
     parts.health_store.save()
     described = parts.store.describe()
     embedder, space_error = _embedder_name(parts)
+    breakers = parts.guard.states() if is_built(parts, "guard") else ()
     with parts.store.read() as tx:
         space = None if space_error else tx.vectors.space(parts.embedder.identity)
         waiting, unjudged = tx.vectors.count_pending(space), tx.memories.count_unjudged()
@@ -165,7 +166,9 @@ def overview(parts: Parts) -> StatusReport:
             last_aging=_finished(tx.sweeps.latest()),
             parts=parts.health.parts(),
             all_parts=parts.health_store.all_parts(),
+            breakers=breakers,
             advice=(
+                *_left_alone(breakers),
                 *_advice(embedder, space_error, waiting),
                 *_judging_advice(parts, unjudged),
                 *_doubts(parts),
@@ -241,6 +244,14 @@ def _given_up(parts: Parts) -> Iterator[str]:
     found = [job.name for worker in parts.worker_states() for job in worker.jobs if job.is_given_up]
     for name in (*found, *_scheduler(parts).given_up):
         yield f"The background job {name!r} was given up after repeated crashes: restart, and report the bug."
+
+
+def _left_alone(breakers: Sequence[BreakerState]) -> Iterator[str]:
+    """Say which parts are not used for a while, why, and until when."""
+    for one in breakers:
+        failed = counted(one.failures, "failure", "failures")
+        when = f"in {one.retry_seconds:.0f} s" if one.retry_seconds >= 1 else "by its next call"
+        yield f"The {one.part} is left alone after {failed} in a row and tried again {when}: {one.reason}"
 
 
 def _judging_advice(parts: Parts, waiting: int) -> Iterator[str]:

@@ -27,7 +27,7 @@ from engramdb.http.requests import refuse
 from engramdb.http.tokens import Caller, cookie_of
 from engramdb.web.page import sign_in_page
 
-OWNER: Final = Caller()
+OWNER: Final = Caller(may_see_secrets=True)
 """Who asks where no token is asked for."""
 _CURRENT: Final[ContextVar[Caller]] = ContextVar("engram_caller", default=OWNER)
 _IS_KNOWN: Final[ContextVar[Callable[[], bool]]] = ContextVar("engram_is_known", default=lambda: True)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from engramdb.engine.engram import Engram
-from engramdb.errors import AccessDenied
+from engramdb.errors import AccessDenied, UserNotFound
 from engramdb.http.auth import caller
 from engramdb.http.events import reporter
 from engramdb.http.requests import first_attempt_at
-from engramdb.values import ImportReport, Memory, Scope, Turn
+from engramdb.values import Erasure, ImportReport, Memory, Scope, Turn
+from engramdb.vault.disclosure import Audience, disclose
 from engramdb.verbs.table import verbs_of_engine
 from engramdb.verbs.verb import ScopeRule, Verb
 
@@ -46,10 +47,15 @@ class CallersEngram:
     @property
     def capture(self) -> _CallersCapture:
         """The verbs for what agents produce."""
-        return _CallersCapture(self, self._engram.capture)
+        return _CallersCapture(self, self.shown.capture)
+
+    @property
+    def shown(self) -> Engram:
+        """The engine as the caller may see it: like an agent, with secrets only where its token says so."""
+        return self._engram.shown_to(Audience.AGENT, may_see_secrets=caller().may_see_secrets)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._engram, name)
+        found = getattr(self.shown, name)
         return partial(self.call, name, Engram, found) if callable(found) else found
 
     def call(
@@ -74,8 +80,8 @@ class CallersEngram:
             session = allowed.get("session")
             found = self._engram.replies.observed(content, since=since, scope=place, session=session)
             if found is not None:
-                return found
-        stored: Turn = self.call("observe", Engram, self._engram.observe, content, **options)
+                return disclose(found, Audience.AGENT)
+        stored: Turn = self.call("observe", Engram, self.shown.observe, content, **options)
         return stored
 
     def import_from(self, path: str | PathLike[str], **options: Any) -> ImportReport:
@@ -85,10 +91,18 @@ class CallersEngram:
         report: ImportReport = self.call("import_from", Engram, self._engram.import_from, path, **options)
         return report
 
+    def erase(self, *arguments: Any, **options: Any) -> Erasure:
+        """Erase; who is limited to a scope is not told which users there are."""
+        try:
+            done: Erasure = self.call("erase", Engram, self._engram.erase, *arguments, **options)
+        except UserNotFound as exc:
+            raise UserNotFound(exc.message, hint=None if caller().is_limited else exc.hint) from None
+        return done
+
     def remember_many(self, drafts: Iterable[Draft]) -> list[Memory]:
         """Store many statements, each in a scope that the caller may write to."""
         checked = (_in_reach(draft, caller()) for draft in drafts)
-        stored: list[Memory] = self.call("remember_many", CallersEngram, self._engram.remember_many, checked)
+        stored: list[Memory] = self.call("remember_many", CallersEngram, self.shown.remember_many, checked)
         return stored
 
 
@@ -101,7 +115,8 @@ class _CallersCapture:
 
     def __getattr__(self, name: str) -> Any:
         act = getattr(self._capture, name)
-        return partial(self._engram.call, name, type(self._capture), act)
+        owner = getattr(self._capture, "part", self._capture)
+        return partial(self._engram.call, name, type(owner), act)
 
 
 def permitted(

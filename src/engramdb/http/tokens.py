@@ -42,6 +42,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     is_read_only: bool = False
     may_narrow: bool = False
     """Whether a request may add names below its scope, such as the user of its project."""
+    may_see_secrets: bool = False
+    """Whether it is told a secret that it asks for by name."""
 
     @property
     def is_limited(self) -> bool:
@@ -61,6 +63,8 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = False
     narrower: bool = False
     """Whether requests may add names below the scope."""
+    secrets: bool = False
+    """Whether a secret is told that is asked for by name."""
     scope: dict[str, str] = {}
 
     def caller(self) -> Caller:
@@ -70,6 +74,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
             scope=Scope(**self.scope),
             is_read_only=self.read_only,
             may_narrow=self.narrower,
+            may_see_secrets=self.secrets,
         )
 
 
@@ -124,7 +129,16 @@ class NamedTokens:
             raise InvalidSettings(f"the tokens in {self._path} cannot be read") from exc
         return self._read[1]
 
-    def add(self, name: str, *, scope: Scope, read_only: bool, narrower: bool, now: datetime) -> str:
+    def add(
+        self,
+        name: str,
+        *,
+        scope: Scope,
+        read_only: bool,
+        narrower: bool,
+        now: datetime,
+        sees_secrets: bool = False,
+    ) -> str:
         """Make a token and return it; it is shown this once."""
         if not _NAME.fullmatch(name) or name == OWN_NAME:
             raise InvalidSettings(
@@ -140,6 +154,7 @@ class NamedTokens:
             created_at=f"{now:%Y-%m-%dT%H:%M:%SZ}",
             read_only=read_only,
             narrower=narrower,
+            secrets=sees_secrets,
             scope={part: getattr(scope, part) for part in _PARTS if getattr(scope, part) is not None},
         )
         with _Rewriting(self._path) as file:

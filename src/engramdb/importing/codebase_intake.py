@@ -20,7 +20,6 @@ from engramdb.errors import EngramError, SecurityError, StatementForgotten
 from engramdb.importing.intake import ImportTally, draft_of, without_settling
 from engramdb.importing.source import BrokenRecord, Record, SkippedFile, SourceStatement
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
-from engramdb.lifecycle.drafts import INJECTION
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Imported, Transaction
 from engramdb.values import Action, Actor, ActorKind, ImportKind, Memory, MemoryId, Scope, Status
@@ -120,7 +119,7 @@ class CodebaseIntake:
             stored = [(one, memory) for one, memory in saved if memory is not None]
             tx.imports.add([_imported(one, memory) for one, memory in stored], at=now)
         self._count([one for one, _ in stored], ())
-        self.tally.counts["flagged"] += sum(INJECTION in memory.flags for _, memory in stored)
+        self.tally.counts["flagged"] += sum(memory.is_suspicious for _, memory in stored)
 
     def _prepared(self, change: CodebaseChange, now: datetime) -> Prepared | None:
         """Return a statement ready to be saved; one that may not enter is named by its place."""

@@ -31,7 +31,7 @@ from engramdb.importing.source import BrokenRecord, SkippedFile, SourceLink, Sou
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
 from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.change import SAID, link_found
-from engramdb.lifecycle.drafts import INJECTION, Draft, checked_text
+from engramdb.lifecycle.drafts import Draft, checked_text
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import AdmissionOutcome
 from engramdb.models.embedder import AbsentEmbedder
@@ -410,7 +410,7 @@ class Intake:
         counts["statements"] += sum(one.memory_id is not None for one in noted)
         counts["turns"] += sum(one.turn_id is not None for one in noted)
         counts["added"] += len(new)
-        counts["flagged"] += sum(INJECTION in memory.flags for memory in new)
+        counts["flagged"] += sum(memory.is_suspicious for memory in new)
         self.tally.by_scope.update(str(item.scope) for item in items if item.mark in marks)
 
     def _preview_one(self, tx: Transaction, item: ImportItem, *, now: datetime) -> None:
@@ -426,11 +426,13 @@ class Intake:
                     now=now,
                     enrich=False,
                     date_order=self._pipeline.date_order,
+                    screen=self._pipeline.screen,
+                    actor=self._actor,
                 )
                 is_new = tx.memories.active_twin(would_be.fingerprint, scope=item.scope) is None
                 counts["statements"] += 1
                 counts["added"] += is_new
-                counts["flagged"] += is_new and INJECTION in would_be.memory.flags
+                counts["flagged"] += is_new and would_be.memory.is_suspicious
         except SecurityError as exc:
             self.tally.refuse(record.place, exc.code)
         else:
@@ -474,6 +476,7 @@ def draft_of(record: SourceStatement, scope: Scope) -> Draft:
         lasting=record.lasting,
         pinned=record.pinned,
         forget_after=record.forget_after,
+        flags=record.flags,
     )
 
 

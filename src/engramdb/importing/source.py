@@ -74,6 +74,8 @@ class SourceStatement(Struct, frozen=True, kw_only=True):
     forget_after: datetime | None = None
     scope: Scope = GLOBAL
     """Where it was known; each part counts where the import leaves it open."""
+    flags: tuple[str, ...] = ()
+    """Warnings that it had there, which stay."""
     links: tuple[SourceLink, ...] = ()
     """What it has to do with, of the same source."""
 

@@ -13,22 +13,23 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.errors import InjectionBlocked, InvalidContent
-from engramdb.lifecycle.drafts import INJECTION, Draft, checked, in_utc
+from engramdb.errors import InvalidContent
+from engramdb.lifecycle.drafts import Draft, checked, in_utc
 from engramdb.lifecycle.filing import file_draft
 from engramdb.lifecycle.pair_rules import is_negation
+from engramdb.lifecycle.screening import Screen, origin_of, refusal
 from engramdb.policy import CapturePolicy
 from engramdb.settings import DateOrder
 from engramdb.text.affect import affect, sentiment
 from engramdb.text.detail import levels
 from engramdb.text.identity import WITHHELD_WORDS, fingerprint_of
-from engramdb.text.injection import scan
 from engramdb.text.moments import named_times
 from engramdb.text.pii import CONCEALED, classify, conceal_secrets, holds_more
 from engramdb.text.relations import read_statement
 from engramdb.text.traits import infer_traits, topic_terms
 from engramdb.text.validity import read_validity
 from engramdb.values import (
+    Actor,
     Kind,
     Memory,
     Provenance,
@@ -38,7 +39,7 @@ from engramdb.values import (
     Voice,
     new_id,
 )
-from engramdb.values.memory import DREAMT, SUMMED_UP
+from engramdb.values.memory import DREAMT, INJECTION, SUMMED_UP
 from engramdb.values.query import parse_enum
 from engramdb.vault.masking import Secrets, mask_memory
 
@@ -76,12 +77,15 @@ def candidate(
     now: datetime,
     enrich: bool = True,
     date_order: DateOrder = "auto",
+    screen: Screen | None = None,
+    actor: Actor | None = None,
 ) -> Candidate:
     """Return the draft as a candidate, enriched now or left for later; raises where it may not enter."""
     content = checked(draft, policy)
     _refuse_masked(draft, content)
-    flags = _flags(content, policy)
-    memory = born(draft, content, policy, flags=flags, now=now)
+    screen = screen or Screen(policy)
+    flags = _flags(draft, content, screen, actor)
+    memory = born(draft, content, policy, flags=flags, now=now, screen=screen)
     claim = _claim(draft, memory)
     subject, predicate, object_ = claim.relation
     memory = memory.evolve(
@@ -92,10 +96,7 @@ def candidate(
         replaces=claim.replaces,
         **_times(draft, memory, now=now, date_order=date_order),
     )
-    if enrich:
-        memory = enriched(memory, outcome=draft.outcome)
-    else:
-        memory = memory.evolve(security=_tier(memory))
+    memory = enriched(memory, outcome=draft.outcome) if enrich else memory.evolve(security=_tier(memory))
     return Candidate(
         memory=memory,
         fingerprint=fingerprint_of(memory),
@@ -194,15 +195,23 @@ def _said_at(draft: Draft, memory: Memory, *, now: datetime, date_order: DateOrd
     return now if is_named else min(occurred, now)
 
 
-def _flags(content: str, policy: CapturePolicy) -> tuple[str, ...]:
-    """Return the warnings that the content earns; raises for what reads like an attack."""
-    found = scan(content)
-    if found.score >= policy.injection_reject_above:
-        raise InjectionBlocked(
-            f"the statement reads like an attack on the agent: {', '.join(found.reasons)}",
-            hint="Say it in plain words, without instructions to the agent.",
-        )
-    return (INJECTION,) if found.score >= policy.injection_flag_above else ()
+def _flags(draft: Draft, content: str, screen: Screen, actor: Actor | None) -> tuple[str, ...]:
+    """
+    Return the warnings that a draft brings and those that its words earn; raises for an attack.
+
+    Every text of it that is shown somewhere is screened; what stands around it can only flag it.
+    """
+    origin = origin_of(_with_source(draft.provenance), actor)
+    told = (content, *{one for one in (draft.verbatim, draft.statement) if one and one != content})
+    found = [screen.screen(text, origin=origin) for text in told]
+    refused = next((one for one in found if one.is_refused), None)
+    if refused is not None:
+        raise refusal(refused)
+    is_flagged = any(one.is_flagged for one in found)
+    if not is_flagged and draft.passage:
+        is_flagged = not screen.is_clean(draft.passage, origin=origin)
+    is_new = is_flagged and INJECTION not in draft.flags
+    return (*draft.flags, INJECTION) if is_new else draft.flags
 
 
 def born(
@@ -212,8 +221,10 @@ def born(
     *,
     now: datetime,
     flags: tuple[str, ...] = (),
+    screen: Screen | None = None,
 ) -> Memory:
     """Return the draft as a new memory; what it says of whom is read from its words afterwards."""
+    screen = screen or Screen(policy)
     occurred_at = in_utc("occurred_at", draft.occurred_at)
     filing = file_draft(draft, content, now=now)
     return Memory(
@@ -243,8 +254,8 @@ def born(
         statement=draft.statement,
         force=filing.force,
         lasting=filing.lasting,
-        answers=_lent(draft.answers, policy) if draft.answers else None,
-        refers_to=tuple(_lent(words, policy) for words in draft.refers_to),
+        answers=_lent(draft.answers, screen) if draft.answers else None,
+        refers_to=tuple(_lent(words, screen) for words in draft.refers_to),
         moments=draft.moments,
         claims=draft.claims,
     )
@@ -255,14 +266,13 @@ def _exact_words(draft: Draft) -> str | None:
     return None if draft.verbatim and holds_more(draft.verbatim, draft.content) else draft.verbatim
 
 
-def _lent(words: str, policy: CapturePolicy) -> str:
+def _lent(words: str, screen: Screen) -> str:
     """
     Return words of another sentence as a memory may carry them, which is shown wherever its own words may be.
 
     A harmless "yes" carries neither the secret nor the orders that stood in the question.
     """
-    is_suspicious = scan(words).score >= policy.injection_flag_above
-    return WITHHELD_WORDS if is_suspicious else conceal_secrets(words)
+    return conceal_secrets(words) if screen.is_clean(words) else WITHHELD_WORDS
 
 
 def _tier(memory: Memory) -> SecurityTier:

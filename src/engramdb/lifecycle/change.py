@@ -101,7 +101,7 @@ def _without_words(memory: Memory) -> Memory:
     """Return a confidential memory as it compares to one that was shown masked; words never change alone."""
     if memory.security is not SecurityTier.CONFIDENTIAL:
         return memory.stated
-    blank = {name: None for name in ("statement", "verbatim", "answers", "subject", "object", "replaces")}
+    blank = dict.fromkeys(("statement", "verbatim", "answers", "subject", "object", "replaces"))
     lists = dict.fromkeys(("refers_to", "claims", "moments"), ())
     return memory.stated.evolve(content="", detail=Detail(), traits=Traits(), **blank, **lists)
 

@@ -14,7 +14,19 @@ from engramdb.values.document import PutDocument, RemoveDocument, DocumentMessag
 from engramdb.values.insight import DreamChange, DreamReport, StepOutcome, StepReport
 from engramdb.values.entity import Edge, EdgeType, check_edge
 from engramdb.values.entity import Entity, EntityProfile, EntityType, Mention
-from engramdb.values.event import Act, ActId, Action, AuditEvent, Erasure, HistoryEvent, Undone, UnlearnedTurn
+from engramdb.values.event import (
+    Act,
+    ActId,
+    Action,
+    AuditEvent,
+    Erasure,
+    ErasureMention,
+    HistoryEvent,
+    MentionKind,
+    Undone,
+    UnlearnedTurn,
+)
+from engramdb.values.files import ErasedFile, FileKind, FileOutcome, WrittenFile
 from engramdb.values.importing import ImportKind, ImportOrigin, ImportReport, Refusal
 from engramdb.values.insight import (
     Answered,
@@ -158,11 +170,15 @@ __all__ = [
     "Entity",
     "EntityProfile",
     "EntityType",
+    "ErasedFile",
     "Erasure",
+    "ErasureMention",
     "EvidenceItem",
     "EvidenceNode",
     "ExportedMemory",
     "Fate",
+    "FileKind",
+    "FileOutcome",
     "Filters",
     "Forecast",
     "ForecastChange",
@@ -187,6 +203,7 @@ __all__ = [
     "MemoryId",
     "MemoryType",
     "Mention",
+    "MentionKind",
     "Missing",
     "Mode",
     "ModelCall",
@@ -244,6 +261,7 @@ __all__ = [
     "WorkingItem",
     "WorkingLine",
     "WorkingMemory",
+    "WrittenFile",
     "check_edge",
     "check_move",
     "new_id",

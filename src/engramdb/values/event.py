@@ -9,7 +9,9 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
+from engramdb.values.files import ErasedFile
 from engramdb.values.memory import Actor, MemoryId, Status
+from engramdb.values.scope import Scope
 
 # What happened: the history of one memory and the audit trail of the whole store.
 #
@@ -107,6 +109,23 @@ class AuditEvent(Struct, frozen=True, kw_only=True):
 # What an erasure took, or would take: ids and counts, since the words are gone.
 
 
+class MentionKind(StrEnum):
+    """What mentions something."""
+
+    MEMORY = "memory"
+    TURN = "turn"
+    DOCUMENT = "document"
+    QUESTION = "question"
+
+
+class ErasureMention(Struct, frozen=True, kw_only=True):
+    """Something else that holds the words of an erased memory, or the name of an erased user."""
+
+    kind: MentionKind
+    id: str
+    scope: Scope
+
+
 class Erasure(Struct, frozen=True, kw_only=True):
     """One memory, or everything of one user, and what went along with it."""
 
@@ -128,6 +147,12 @@ class Erasure(Struct, frozen=True, kw_only=True):
     """Whether the file was written again, so that not a byte of the words is left in it."""
     why: str = ""
     """Why it is not clean."""
+    files: tuple[ErasedFile, ...] = ()
+    """Every file that we wrote and that may hold words, and what was or would be done with it."""
+    mentions: tuple[ErasureMention, ...] = ()
+    """What else holds the words or the name and was left; with `mentions` it is erased as well."""
+    mentions_erased: int = 0
+    """How many of those were erased, because it was asked for."""
 
 
 # What taking back a message has changed.

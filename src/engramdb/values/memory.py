@@ -262,6 +262,8 @@ PROFILES = f"{DREAMT}profiles"
 """How the extractor of a profile begins."""
 DIGESTS = (f"{DREAMT}crystals", PROFILES)
 """How the extractor of a memory begins that stands for many others, and is kept up to date by the dreams."""
+INJECTION = "injection"
+"""The flag of a memory that reads like an instruction to an agent: it enters no window by itself."""
 RETURNED = "forgotten before "
 """How the flag begins of a memory that the person has brought back; the day of the forgetting follows."""
 DOCUMENT_EXTRACTOR = "shelf"
@@ -514,6 +516,11 @@ class Memory(Struct, frozen=True, kw_only=True):
     def told(self) -> str:
         """What it says to one who was not there: the statement where there is one, otherwise its words."""
         return self.statement or self.content
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether it reads like an instruction to an agent, which keeps it out of automatic windows."""
+        return INJECTION in self.flags
 
     @property
     def forgotten_before(self) -> str | None:

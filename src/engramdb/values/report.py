@@ -32,6 +32,21 @@ class PartHealth(Struct, frozen=True, kw_only=True):
         return self.last_success is None or self.last_failure >= self.last_success
 
 
+class BreakerState(Struct, frozen=True, kw_only=True):
+    """The circuit breaker of a part that failed too often or too slowly, in this process."""
+
+    part: str
+    """What the part is called."""
+    state: str = "closed"
+    """`closed` while it works, `open` while it is left alone, `half-open` while its next call probes it."""
+    failures: int = 0
+    """How often in a row it has failed."""
+    retry_seconds: float = 0.0
+    """In how many seconds it is tried again."""
+    reason: str | None = None
+    """Code and message of its last failure."""
+
+
 class SchedulerState(Struct, frozen=True, kw_only=True):
     """What the background does for a store, in this process."""
 
@@ -168,6 +183,8 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """What this process has used."""
     all_parts: tuple[PartHealth, ...] = ()
     """What any process has ever used, as it fared last."""
+    breakers: tuple[BreakerState, ...] = ()
+    """Parts that are left alone for a while because they kept failing."""
     advice: tuple[str, ...] = ()
     """What to do, where something should be done."""
 

@@ -88,7 +88,9 @@ def _pattern(name: str, after: Sequence[str]) -> str:
 
 
 def _is_unspaced(name: str) -> bool:
-    return any(unicodedata.name(one, "").startswith(("CJK", "HIRAGANA", "KATAKANA", "HANGUL")) for one in name)
+    return any(
+        unicodedata.name(one, "").startswith(("CJK", "HIRAGANA", "KATAKANA", "HANGUL")) for one in name
+    )
 
 
 def _plain(text: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.values.memory import Actor, ActorKind, Memory, SecurityTier
+from engramdb.values.memory import INJECTION, Actor, ActorKind, Memory, SecurityTier
 from engramdb.values.turn import Turn
 from engramdb.vault.masking import (
     Secrets,
@@ -28,8 +28,6 @@ from engramdb.vault.masking import (
 )
 
 Value = TypeVar("Value")
-FLAGGED: Final = "injection"
-"""The flag of a memory that tries to give orders to a model."""
 
 
 class Audience(StrEnum):
@@ -124,7 +122,7 @@ def form_of(
     tier: SecurityTier, audience: Audience, *, flags: Sequence[str] = (), asked: bool = False
 ) -> Form:
     """Return the form in which words of a tier may reach an audience; `asked`: by name, by one who may."""
-    if FLAGGED in flags and audience in AUTOMATIC:
+    if INJECTION in flags and audience in AUTOMATIC:
         return Form.ABSENT
     if asked and audience in _ON_REQUEST:
         return Form.WHOLE
@@ -278,4 +276,3 @@ def _text(text: str, audience: Audience, secrets: Secrets | None) -> str:
         return text
     shown = disclose_text(text, audience) or ""
     return shown if secrets is None else secrets.masked(shown)
-

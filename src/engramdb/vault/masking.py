@@ -26,7 +26,10 @@ REACHES_A_PERSON: Final = frozenset({"email", "phone", "postal_address", "birth_
 """Kinds of sensitive content, by value, that no model needs to know in full."""
 MIN_WORD_CHARACTERS: Final = 3
 """A shorter piece of a secret gives nothing away, and stands in ordinary words."""
+MAX_QUESTIONS: Final = 8
+"""In one text, to be looked at for what answers them."""
 _WORD = re.compile(r"\w+")
+_ASKED = re.compile(r"[?？]\s+")
 
 
 @cached(20_000)
@@ -48,13 +51,23 @@ def mask_secrets(text: str, *, answering: str | None = None) -> str:
 
 def mask_personal(text: str, *, answering: str | None = None) -> str:
     """Return a text for a model elsewhere: no secret, no mail, phone, postal address or birth date."""
-    safe = mask_secrets(text, answering=answering)
+    safe = _mask_answers(mask_secrets(text, answering=answering))
     kept, begin = [], 0
     for span in scan_text(safe).spans:
         if span.kind.value in REACHES_A_PERSON and span.end > begin:
             kept += [safe[begin : span.start], PERSONAL] if span.start >= begin else []
             begin = span.end
     return "".join([*kept, safe[begin:]])
+
+
+def _mask_answers(text: str) -> str:
+    """Return a text without secrets that a question in it gives away: "What is the code? 4711"."""
+    for asked in list(_ASKED.finditer(text))[:MAX_QUESTIONS]:
+        head, rest = text[: asked.end()], text[asked.end() :]
+        shown = mask_secrets(rest, answering=awaited_secret([head]))
+        if shown != rest:
+            return head + shown
+    return text
 
 
 class Secrets(Struct, frozen=True):

@@ -53,6 +53,9 @@ from engramdb.verbs.verb import (
 
 CHANGE = "See and change memories"
 Reinstate = Annotated[bool, about("Let what it had superseded count again.")]
+Reveal = Annotated[
+    bool, about("Show secrets whole, to those who may see them; it is audited.", only=("cli", "http"))
+]
 MAX_STATEMENTS = 1000
 """Statements in one request; a writer with more sends several, and learns after each what is durable."""
 
@@ -165,6 +168,7 @@ class ListRequest(ScopedRequest, frozen=True, kw_only=True):
     filters: Annotated[Filters, about("What a memory must be to count.")] = Filters()
     as_of: Annotated[Moment | None, about("Those believed at this moment, as they were then.")] = None
     valid_at: Annotated[Moment | None, about("Those true at this moment.")] = None
+    reveal: Reveal = False
 
 
 @verb(
@@ -178,6 +182,8 @@ class ListRequest(ScopedRequest, frozen=True, kw_only=True):
 )
 class GetRequest(OneMemory, frozen=True, kw_only=True):
     """Show one memory with everything that is known about it."""
+
+    reveal: Reveal = False
 
 
 @verb(
@@ -425,7 +431,8 @@ class EraseRequest(ScopedRequest, frozen=True, kw_only=True):
     """
     Erase a memory with all that holds its words, or everything of a user. It cannot be undone.
 
-    `dry_run` only counts what would go. `is_file_clean` says whether no byte is left in the file.
+    `dry_run` only counts what would go. `is_file_clean` says whether no byte is left in the store's file,
+    `files` what was done with every other file that we wrote. `mentions` lists what else holds the words.
     """
 
     id: Annotated[MemoryName | None, about("The memory; without one, everything of the user.")] = None
@@ -435,6 +442,7 @@ class EraseRequest(ScopedRequest, frozen=True, kw_only=True):
     ] = None
     reason: Annotated[str, about("Why, for the audit.", metavar="TEXT")] = ""
     dry_run: Annotated[bool, about("Erase nothing and only count.")] = False
+    mentions: Annotated[bool, about("Also erase what only mentions the words of the memory.")] = False
 
 
 @verb(

@@ -30,7 +30,8 @@ from engramdb.store.contract.lookup import (
     Vectors,
 )
 from engramdb.store.contract.memories import Boxes, Entities, HandedOut, Memories, Scopes, Turns
-from engramdb.values import Action, Actor, Check, Memory, MemoryId, Scope, TurnId
+from engramdb.values import Action, Actor, Check, ErasureMention, Memory, MemoryId, Scope, TurnId
+from engramdb.values.files import WrittenFile
 
 # The table of parts: how each has fared and what it has cost, in every process that had the store open.
 
@@ -116,6 +117,25 @@ class Erasures(Protocol):
         """Return the scope and every narrower one, those in which something was ever stored."""
         ...
 
+    def users_within(self, scope: Scope) -> Sequence[str]:
+        """Return the names of the users of the scope and of every narrower one."""
+        ...
+
+    def mentions(
+        self, words: Sequence[str], *, scope: Scope, without: Sequence[MemoryId] = ()
+    ) -> Sequence[tuple[ErasureMention, str]]:
+        """
+        Return what holds one of the words, without regard to case, in the scope and every narrower one.
+
+        Memories that are not erased and not among `without`, turns, documents and questions, each with its
+        text.
+        """
+        ...
+
+    def drop_mentions(self, mentions: Sequence[ErasureMention]) -> None:
+        """Delete turns, documents and questions; memories are erased as such."""
+        ...
+
     def memories_in(self, scope: Scope) -> Sequence[Memory]:
         """Return every memory of exactly this scope that is not erased."""
         ...
@@ -134,6 +154,25 @@ class Erasures(Protocol):
 
     def rename_user(self, scope: Scope, token: str) -> None:
         """Put a token in the place of the user's name, in the scope, every narrower one, and their trail."""
+        ...
+
+
+# The files that were written from a store, wherever they are.
+
+
+class Files(Protocol):
+    """Files by their paths, and how often words were erased."""
+
+    def add(self, file: WrittenFile) -> None:
+        """Register a file; one that is written again has the latest moment."""
+        ...
+
+    def list(self) -> Sequence[WrittenFile]:
+        """Return every registered file, in the order in which they were first written."""
+        ...
+
+    def drop(self, path: str) -> None:
+        """Forget a file that is no more."""
         ...
 
 
@@ -216,6 +255,8 @@ class Transaction(Protocol):
     def replies(self) -> Replies: ...
     @property
     def feed(self) -> Feed: ...
+    @property
+    def files(self) -> Files: ...
 
 
 class Store(Protocol):
@@ -240,6 +281,10 @@ class Store(Protocol):
 
     def read(self) -> AbstractContextManager[Transaction]:
         """Open a snapshot: what it shows does not change while the block runs."""
+        ...
+
+    def erasures(self) -> int:
+        """Return a number that grows whenever words are erased, by whichever process."""
         ...
 
     def describe(self) -> Mapping[str, object]:

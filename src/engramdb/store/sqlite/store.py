@@ -40,6 +40,7 @@ from engramdb.store.sqlite.dreams import DreamsTable, FeedbackTable, LeasesTable
 from engramdb.store.sqlite.edges import EdgesTable, TraitsTable
 from engramdb.store.sqlite.entities import EntitiesTable
 from engramdb.store.sqlite.erasure import ErasuresTable
+from engramdb.store.sqlite.files import FilesTable
 from engramdb.store.sqlite.filters import ScopesTable
 from engramdb.store.sqlite.forgotten import ForgottenTable
 from engramdb.store.sqlite.insight import GapsTable, TreeTable
@@ -89,12 +90,20 @@ _UNINDEXED_TURNS = (
 _UNLINKED_TURNS = (
     "SELECT count(*) FROM (SELECT turn, memory FROM turns_read EXCEPT SELECT turn, memory FROM memory_turns)"
 )
+_MISCOUNTED = (
+    "WITH indexed AS (SELECT m.scope, count(*) AS memories FROM terms_docsize d "
+    "JOIN memories m ON m.key = d.id WHERE m.status IN (SELECT value FROM json_each(?)) GROUP BY m.scope), "
+    "counted AS (SELECT scope, memories FROM scope_terms WHERE term = '') "
+    "SELECT coalesce(sum(abs(coalesce(i.memories, 0) - coalesce(c.memories, 0))), 0) "
+    "FROM indexed i FULL JOIN counted c ON c.scope = i.scope"
+)
 _TEXT_INDEXES = {"terms": "text index", "turn_terms": "turn index"}
 """The FTS5 tables, and what their checks are called."""
 _ORPHAN_WORDS = ("row refers to nothing", "rows refer to nothing")
 _AGREEMENTS = (
     ("text index complete", _UNINDEXED, "missing from it", "every memory is in it"),
     ("text index free of the forgotten", _STRAY, "still in it", "what was forgotten is not in it"),
+    ("text index counted", _MISCOUNTED, "counted wrongly", "every scope counts its own words"),
     ("vectors free of the forgotten", _STRAY_VECTORS, "still there", "what was forgotten has none"),
     ("vectors whole", _BROKEN_VECTORS, "stored with a broken one", "none is damaged"),
 )
@@ -230,6 +239,7 @@ class Tables:
         self.documents = DocumentsTable(connection)
         self.replies = RepliesTable(connection)
         self.feed = FeedTable(connection)
+        self.files = FilesTable(connection)
 
 
 # One file as a store: a line of writers, a pool of readers, all tables in one transaction.
@@ -393,6 +403,19 @@ class SqliteStore:
                 self._check_open()
                 with _transaction(connection, "BEGIN"):
                     yield Tables(connection, is_snapshot=True)
+            finally:
+                self._readers.give_back(connection)
+
+    def erasures(self) -> int:
+        """Return a number that grows whenever words are erased, by whichever process."""
+        own: Tables | None = getattr(self._writing, "tables", None)
+        if own is not None:
+            return own.files.erasures()
+        self._check_open()
+        with translate_errors(self.location):
+            connection = self._readers.take()
+            try:
+                return FilesTable(connection).erasures()
             finally:
                 self._readers.give_back(connection)
 

@@ -33,6 +33,8 @@ from engramdb.store.sqlite.migrations import m020_acts
 from engramdb.store.sqlite.migrations import m021_forgotten
 from engramdb.store.sqlite.migrations import m022_wordings
 from engramdb.store.sqlite.migrations import m023_moments
+from engramdb.store.sqlite.migrations import m027_files
+from engramdb.store.sqlite.migrations import m025_scope_terms
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -66,6 +68,8 @@ MIGRATIONS = (
     m021_forgotten,
     m022_wordings,
     m023_moments,
+    m027_files,
+    m025_scope_terms,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
