@@ -135,6 +135,12 @@ def renamed_argument(old: str, new: str) -> Callable[[Callable[Params, Result]],
     return decorate
 
 
+def _guarded(clock: Clock) -> Clock:
+    from engramdb.models.guard import GuardedClock  # noqa: PLC0415 - loaded with a clock of the caller's own
+
+    return GuardedClock(clock)
+
+
 @discloses
 class Engram:
     """A long-term memory: give it statements and turns, ask it questions."""
@@ -142,7 +148,6 @@ class Engram:
     def __init__(self, parts: Parts) -> None:
         self._own_parts = parts
         self._scope = parts.scope
-        self._actor = parts.actor
         self._viewer: Viewer | None = None
 
     @classmethod
@@ -176,7 +181,7 @@ class Engram:
             settings = replace(settings, store=str(store))
         parts = assemble(
             settings,
-            clock=clock or SystemClock(),
+            clock=SystemClock() if clock is None else _guarded(clock),
             own=Own(embedder=embedder, reranker=reranker, vector_index=vector_index),
             must_exist=must_exist,
             scope=scope,
@@ -210,14 +215,18 @@ class Engram:
         return self._scope
 
     @property
+    def actor(self) -> Actor:
+        """Who acts now: the one that a surface has recognized, else the one that it was opened for."""
+        return self._parts.actor
+
+    @property
     def viewer(self) -> Viewer:
         """Who sees what the verbs return: a person, or an agent where it was opened for one."""
-        if self._viewer is None:
-            from engramdb.vault.disclosure import Viewer  # noqa: PLC0415 - loads what finds secrets
+        if self._viewer is not None:
+            return self._viewer
+        from engramdb.vault.disclosure import Viewer  # noqa: PLC0415 - loads what finds secrets
 
-            rule = self._parts.settings.secrets_for_agents
-            self._viewer = Viewer.of(self._actor, secrets_for_agents=rule)
-        return self._viewer
+        return Viewer.of(self.actor, secrets_for_agents=self._parts.settings.secrets_for_agents)
 
     def shown_to(self, audience: Audience | str, *, may_see_secrets: bool = False) -> Engram:
         """
@@ -303,7 +312,7 @@ class Engram:
         layer: Layer | None = None,
         type: MemoryType | None = None,  # noqa: A002 - the word users know
         kind: Kind | None = None,
-        source: Source = Source.HUMAN,
+        source: Source | None = None,
         speaker: str | None = None,
         session: str | None = None,
         occurred_at: datetime | None = None,
@@ -319,10 +328,13 @@ class Engram:
         be recalled, by every process that has the store open, when this returns. What the person asked to
         forget is not stored again, and raises `StatementForgotten`, unless it is a person who states it:
         then the memory tells when it had been forgotten (`forgotten_before`). `actor` is who states it, where
-        that is not the one that the engine was opened for.
+        that is not the one that the engine was opened for; unless a `source` is named, what an agent states
+        is its own conclusion, and with `human` what it reports as the person's words.
         """
         from engramdb.lifecycle.drafts import Draft  # noqa: PLC0415 - loads what reads statements
 
+        stated_by = actor or self._parts.actor
+        said = stated_by.own_source if source is None else parse_enum(Source, source)
         draft = Draft(
             content=content,
             scope=self._in(scope),
@@ -332,7 +344,7 @@ class Engram:
             layer=layer,
             type=type,
             kind=kind,
-            provenance=Provenance(source=parse_enum(Source, source), speaker=speaker, session=session),
+            provenance=Provenance(source=said, speaker=speaker, session=session),
             occurred_at=occurred_at,
             forget_after=forget_after,
             pinned=pinned,
@@ -354,7 +366,7 @@ class Engram:
         """
         stored: builtins.list[Memory] = []
         try:
-            with self._parts.store.one_act(Action.REMEMBER, actor=self._actor, at=self._now()):
+            with self._parts.store.one_act(Action.REMEMBER, actor=self._parts.actor, at=self._now()):
                 stored.extend(self.remember_stream(drafts, progress=progress))
         except StatementForgotten:  # which says that the others are stored
             raise
@@ -655,7 +667,7 @@ class Engram:
             gap_id,
             scope=self._in(scope),
             reason=reason,
-            actor=self._actor,
+            actor=self._parts.actor,
             now=self._now(),
         )
 
@@ -1221,7 +1233,7 @@ class Engram:
             self._parts,
             self._resolve(memory_id, scope),
             scope=self._in(scope),
-            actor=self._actor,
+            actor=self._parts.actor,
             reason=reason or "taken apart",
             expected_version=expected_version,
         )
@@ -1319,9 +1331,16 @@ class Engram:
         return overview(self._parts)
 
     def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
-        """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
+        """
+        Examine the store and its parts; with `fix`, rebuild what is derived and wrong.
+
+        Parts that are left alone are tried now; with `fix`, background jobs that were given up run again.
+        """
         from engramdb.engine.doctor import examine  # noqa: PLC0415 - loads the models
 
+        self._parts.guard.half_open()
+        if fix:
+            self._parts.restart_jobs()
         return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
 
     def backup(self, path: str | PathLike[str]) -> Backup:
@@ -1334,7 +1353,7 @@ class Engram:
         target = Path(path).expanduser().absolute()
         self._parts.store.back_up(target)
         with self._parts.store.atomic() as tx:
-            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._actor))
+            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._parts.actor))
         return Backup(path=str(target), size_bytes=target.stat().st_size)
 
     def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:
@@ -1523,7 +1542,7 @@ class Engram:
             return
         with self._parts.store.atomic() as tx:
             for one in sorted(secret):
-                shown = AuditEvent(at=self._now(), action=Action.REVEAL, actor=self._actor, target=one)
+                shown = AuditEvent(at=self._now(), action=Action.REVEAL, actor=self.actor, target=one)
                 tx.audit.add(shown)
 
     # --- what a call means ----------------------------------------------------------------------------------
