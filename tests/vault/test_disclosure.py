@@ -23,15 +23,13 @@ from engramdb.vault.disclosure import (
 )
 
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
-SECRET = "Hunter2!x9"
+SECRET = "Hunter2!x9"  # noqa: S105
 
 
 def memory(content: str, *, id: str = "m", **fields: object) -> Memory:  # noqa: A002
     """Return a confidential memory."""
     fields = {"security": SecurityTier.CONFIDENTIAL, **fields}
-    return msgspec.structs.replace(
-        Memory(id=id, content=content, created_at=NOW, updated_at=NOW), **fields
-    )
+    return msgspec.structs.replace(Memory(id=id, content=content, created_at=NOW, updated_at=NOW), **fields)
 
 
 def turn(content: str, role: Role) -> Turn:
@@ -42,7 +40,7 @@ def turn(content: str, role: Role) -> Turn:
 @pytest.mark.parametrize("tier", SecurityTier)
 @pytest.mark.parametrize("audience", Audience)
 def test_every_tier_has_a_form_for_every_audience(tier: SecurityTier, audience: Audience) -> None:
-    """No audience is forgotten; a secret is whole only on this machine's own models; telemetry gets nothing."""
+    """No audience is forgotten; a secret is whole only for models of this machine; telemetry has nothing."""
     form = FORMS[tier][audience]
 
     if audience in (Audience.LOG, Audience.SPAN, Audience.METRIC):
@@ -105,7 +103,7 @@ def test_what_is_ordinary_passes_untouched() -> None:
 
 
 def test_a_secret_that_only_a_question_gives_away_is_masked_in_turns() -> None:
-    """ "471199" is harmless alone and a secret after the question for the code."""
+    """Digits are harmless alone and secret after the question for the code."""
     said = [turn("what is the alarm code?", Role.ASSISTANT), turn("471199", Role.USER)]
 
     assert disclose_turns(said, Audience.AGENT)[1].content == "[confidential]"
@@ -124,7 +122,12 @@ def test_a_model_elsewhere_gets_no_address_and_no_answer_to_a_request_for_a_secr
 @pytest.mark.parametrize(
     "question",
     [
-        *("what's the alarm code?", "alarm code", "Wie lautet der Alarmcode?", "quel est le code de l'alarm ?"),
+        *(
+            "what's the alarm code?",
+            "alarm code",
+            "Wie lautet der Alarmcode?",
+            "quel est le code de l'alarm ?",
+        ),
         *("¿cuál es el código de alarm?", "tell me the code of the alarm"),
     ],
 )
