@@ -209,6 +209,8 @@ def test_no_tool_or_resource_of_mcp_tells_a_secret(home: Path) -> None:
         talking(MemoryServer(Opening(lambda: engram), tools=ALL).sdk, mode="legacy") as talk,
     ):
         memory = next(one for one in engram.list(limit=50) if "wifi" in one.content)
+        answer = str(talk.call("recall", query="what is the wifi password at Zoltan's cabin?"))
+        assert leaks(answer) == ["Hunter2!x9", "hunter2"]
         for verb in [one for one in TOLD if one.mcp]:
             given = {
                 name: value for name, value in asked(verb, memory.id).items() if name not in ("scope", "id")
@@ -220,9 +222,7 @@ def test_no_tool_or_resource_of_mcp_tells_a_secret(home: Path) -> None:
                 shown = str(talk.call(verb.mcp or "", **given))
             assert leaks(shown) == [], verb.name
         for resource in talk.ask("list_resources").resources:
-            assert leaks(str(talk.ask("read_resource", resource.uri))) == [], resource.uri
-        answer = str(talk.call("recall", query="what is the wifi password at Zoltan's cabin?"))
-        assert leaks(answer) == ["Hunter2!x9", "hunter2"]
+            assert leaks(str(talk.ask("read_resource", str(resource.uri)))) == [], resource.uri
 
 
 def test_the_page_tells_no_secret(engram: Engram) -> None:
