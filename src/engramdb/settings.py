@@ -24,7 +24,7 @@ from engramdb.policy import Policy
 
 FILE_NAME = "engram.toml"
 PREFIX = "ENGRAM_"
-NO_SETTINGS = frozenset({"ENGRAM_TRACEBACK"})
+NO_SETTINGS = frozenset({"ENGRAM_ACTOR", "ENGRAM_TRACEBACK"})
 """Variables with our prefix that the command line reads itself."""
 DURABILITIES = ("full", "relaxed")
 READERS = ("auto", "rules", "pack", "chat")
@@ -261,6 +261,12 @@ def _check_key(key: str) -> None:
             f"the store's key has {len(key)} characters and is not {2 * KEY_BYTES} hexadecimal digits",
             hint='Make one with: python -c "import secrets; print(secrets.token_hex(32))"',
         )
+
+
+def child_environment() -> dict[str, str]:
+    """Return the environment for a process that reads a stranger's text: without the store's key."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def forbid_telemetry() -> None:

@@ -174,7 +174,9 @@ OURS = {
     "a folder, measured by its parts": (
         *("importing.codebase.read_codebase", "importing.codebase.repository_name"),
         *("importing.read.read_source", "importing.source.source_files", "hooks.transcript.tail"),
+        *("importing.contained.read_contained",),
     ),
+    "records that were measured where they were read": ("importing.clamps.clamp",),
     "parsed by pypdf, in a guarded import": ("importing.text_files.read_pdf",),
     "a scope, an actor or a store beside the text, which goes through parts that are measured": (
         *("capture.actions.task_result", "capture.actions.tool_run", "http.etags.expected"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
@@ -56,6 +57,7 @@ from engramdb.values import (
     EntityProfile,
     Erasure,
     ExportedMemory,
+    FileKind,
     Filters,
     Forecast,
     ForgottenMemory,
@@ -102,7 +104,7 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
     from engramdb.context.agents import AgentTurn
     from engramdb.documents.store import DocumentStore
     from engramdb.engine.idempotency import ReplyStore
-    from engramdb.importing.source import SourceMessage
+    from engramdb.importing.source import SourceFile, SourceMessage
     from engramdb.index.foreign import ProposesRows
     from engramdb.lifecycle.drafts import Draft
     from engramdb.models.capabilities import TokenCounter
@@ -132,13 +134,18 @@ def renamed_argument(old: str, new: str) -> Callable[[Callable[Params, Result]],
     return decorate
 
 
+def _guarded(clock: Clock) -> Clock:
+    from engramdb.models.guard import GuardedClock  # noqa: PLC0415 - loaded with a clock of the caller's own
+
+    return GuardedClock(clock)
+
+
 class Engram:
     """A long-term memory: give it statements and turns, ask it questions."""
 
     def __init__(self, parts: Parts) -> None:
         self._own_parts = parts
         self._scope = parts.scope
-        self._actor = parts.actor
 
     @classmethod
     def open(
@@ -171,7 +178,7 @@ class Engram:
             settings = replace(settings, store=str(store))
         parts = assemble(
             settings,
-            clock=clock or SystemClock(),
+            clock=SystemClock() if clock is None else _guarded(clock),
             own=Own(embedder=embedder, reranker=reranker, vector_index=vector_index),
             must_exist=must_exist,
             scope=scope,
@@ -203,6 +210,11 @@ class Engram:
     def scope(self) -> Scope:
         """Where it reads and writes unless a call names another scope."""
         return self._scope
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts now: the one that a surface has recognized, else the one that it was opened for."""
+        return self._parts.actor
 
     @property
     def capture(self) -> AgentCapture:
@@ -275,7 +287,7 @@ class Engram:
         layer: Layer | None = None,
         type: MemoryType | None = None,  # noqa: A002 - the word users know
         kind: Kind | None = None,
-        source: Source = Source.HUMAN,
+        source: Source | None = None,
         speaker: str | None = None,
         session: str | None = None,
         occurred_at: datetime | None = None,
@@ -291,10 +303,13 @@ class Engram:
         be recalled, by every process that has the store open, when this returns. What the person asked to
         forget is not stored again, and raises `StatementForgotten`, unless it is a person who states it:
         then the memory tells when it had been forgotten (`forgotten_before`). `actor` is who states it, where
-        that is not the one that the engine was opened for.
+        that is not the one that the engine was opened for; unless a `source` is named, what an agent states
+        is its own conclusion, and with `human` what it reports as the person's words.
         """
         from engramdb.lifecycle.drafts import Draft  # noqa: PLC0415 - loads what reads statements
 
+        stated_by = actor or self._parts.actor
+        said = stated_by.own_source if source is None else parse_enum(Source, source)
         draft = Draft(
             content=content,
             scope=self._in(scope),
@@ -304,7 +319,7 @@ class Engram:
             layer=layer,
             type=type,
             kind=kind,
-            provenance=Provenance(source=parse_enum(Source, source), speaker=speaker, session=session),
+            provenance=Provenance(source=said, speaker=speaker, session=session),
             occurred_at=occurred_at,
             forget_after=forget_after,
             pinned=pinned,
@@ -326,7 +341,7 @@ class Engram:
         """
         stored: builtins.list[Memory] = []
         try:
-            with self._parts.store.one_act(Action.REMEMBER, actor=self._actor, at=self._now()):
+            with self._parts.store.one_act(Action.REMEMBER, actor=self._parts.actor, at=self._now()):
                 stored.extend(self.remember_stream(drafts, progress=progress))
         except StatementForgotten:  # which says that the others are stored
             raise
@@ -385,7 +400,7 @@ class Engram:
 
     def import_from(
         self,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | SourceFile,
         *,
         kind: str | None = None,
         mapping: Mapping[str, str] | None = None,
@@ -404,11 +419,42 @@ class Engram:
         user in conversations that do not say it. A record that cannot be imported is reported by its place
         and does not stop the others; so is one whose scope `may_enter` refuses.
         """
+        from engramdb.importing.source import SourceFile  # noqa: PLC0415 - few processes import
+
         return self._parts.importing.take_file(
-            Path(path),
+            path if isinstance(path, SourceFile) else Path(path),
             kind=None if kind is None else parse_enum(ImportKind, kind),
             mapping=mapping,
             speaker=speaker,
+            dry_run=dry_run,
+            progress=progress,
+            may_enter=may_enter,
+            scope=self._in(scope),
+        )
+
+    def import_text(
+        self,
+        name: str,
+        text: str,
+        *,
+        kind: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,
+        may_enter: Callable[[Scope], bool] | None = None,
+        scope: Scope | None = None,
+    ) -> ImportReport:
+        """
+        Import a text that a stranger sent, as `import_from` does a file of that name.
+
+        A child process with limits on time and memory reads it; where it comes to no end, nothing is
+        stored and `ImportStopped` is raised. No copy of the text is written anywhere.
+        """
+        return self._parts.importing.take_text(
+            name,
+            text,
+            kind=None if kind is None else parse_enum(ImportKind, kind),
+            mapping=mapping,
             dry_run=dry_run,
             progress=progress,
             may_enter=may_enter,
@@ -613,7 +659,7 @@ class Engram:
             gap_id,
             scope=self._in(scope),
             reason=reason,
-            actor=self._actor,
+            actor=self._parts.actor,
             now=self._now(),
         )
 
@@ -945,6 +991,8 @@ class Engram:
         again where that did not succeed; a user is then named by the token. A user whom no scope names
         raises `UserNotFound`.
         """
+        from engramdb.engine.erasing import FileErasure, clean_files  # noqa: PLC0415 - few processes erase
+
         erased = self._parts.lifecycle.erase(
             None if memory_id is None else self._resolve(memory_id, scope),
             user=user,
@@ -954,7 +1002,14 @@ class Engram:
             scope=self._in(scope),
             expected_version=expected_version,
         )
-        return erased.found
+        order = FileErasure(
+            words=erased,
+            user_scope=None if user is None else replace(self._in(scope), user=Scope(user=user).user),
+            reason=reason,
+            mentions=mentions,
+            dry_run=dry_run,
+        )
+        return clean_files(self._parts, order)
 
     @renamed_argument("if_still", "expected_version")
     def set_status(
@@ -1179,7 +1234,7 @@ class Engram:
             self._parts,
             self._resolve(memory_id, scope),
             scope=self._in(scope),
-            actor=self._actor,
+            actor=self._parts.actor,
             reason=reason or "taken apart",
             expected_version=expected_version,
         )
@@ -1277,9 +1332,16 @@ class Engram:
         return overview(self._parts)
 
     def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
-        """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
+        """
+        Examine the store and its parts; with `fix`, rebuild what is derived and wrong.
+
+        Parts that are left alone are tried now; with `fix`, background jobs that were given up run again.
+        """
         from engramdb.engine.doctor import examine  # noqa: PLC0415 - loads the models
 
+        self._parts.guard.half_open()
+        if fix:
+            self._parts.restart_jobs()
         return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
 
     def backup(self, path: str | PathLike[str]) -> Backup:
@@ -1290,9 +1352,10 @@ class Engram:
         """
         self._parts.write_notes()
         target = Path(path).expanduser().absolute()
-        self._parts.store.back_up(target)
+        with self._registered(FileKind.BACKUP, target, given=str(path)):
+            self._parts.store.back_up(target)
         with self._parts.store.atomic() as tx:
-            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._actor))
+            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._parts.actor))
         return Backup(path=str(target), size_bytes=target.stat().st_size)
 
     def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:
@@ -1383,19 +1446,24 @@ class Engram:
         gone, that stops the sync, unless `delete_many` says so. A folder that holds other things is refused
         unless told to `adopt` it: then they are left alone.
         """
-        from engramdb.notebook.sync import sync_folder  # noqa: PLC0415 - few processes have a notebook
+        from engramdb.notebook.sync import folder_at, sync_folder  # noqa: PLC0415 - few processes have a notebook
 
         self._parts.write_notes()
-        done = sync_folder(
-            self._parts,
-            Path(folder),
-            scope=self._in(scope),
-            dry_run=dry_run,
-            delete=delete,
-            delete_many=delete_many,
-            adopt=adopt,
-            progress=progress,
+        root = folder_at(Path(folder)).root
+        registered = (
+            nullcontext() if dry_run else self._registered(FileKind.NOTEBOOK, root, given=str(folder))
         )
+        with registered:
+            done = sync_folder(
+                self._parts,
+                Path(folder),
+                scope=self._in(scope),
+                dry_run=dry_run,
+                delete=delete,
+                delete_many=delete_many,
+                adopt=adopt,
+                progress=progress,
+            )
         if not dry_run:
             self._parts.embed_later()
         return done
@@ -1431,6 +1499,15 @@ class Engram:
             filters=filters or Filters(statuses=BELIEVED), tiers=frozenset(tiers), history=history
         )
         return export(self._parts.store, self._in(scope), wanted, narrower=narrower)
+
+    def registered_export(self, path: str | PathLike[str]) -> AbstractContextManager[None]:
+        """Note that the block writes an export to a file, so that `erase` reaches it as well."""
+        return self._registered(FileKind.EXPORT, Path(path), given=str(path))
+
+    def _registered(self, kind: FileKind, path: Path, *, given: str) -> AbstractContextManager[None]:
+        from engramdb.engine.erasing import registered_file  # noqa: PLC0415 - few processes write files
+
+        return registered_file(self._parts, kind, path, given=given)
 
     # --- what a call means ----------------------------------------------------------------------------------
 
