@@ -54,12 +54,15 @@ _RESERVED = (
     "instructions?|prompt|context|documents?|thinking|answer|s|im_\\w+|start_\\w+|end_\\w+|begin_\\w+|turn"
 )
 _ENTITY = re.compile(r"&(?:(?P<less>lt|#0*60|#x0*3c)|gt|#0*62|#x0*3e);?", re.IGNORECASE)
-_ANY_TAG = re.compile(rf"[{_LESS}](?=\s*[/!?{_BAR}<])|(?<!\w)[{_LESS}](?=[^\W\d_])")
-_RESERVED_TAG = re.compile(rf"[{_LESS}](?=\s*[/!?]?\s*(?:{_RESERVED})\b|\s*/?\s*[{_BAR}])", re.IGNORECASE)
+_ANY_TAG = re.compile(rf"[{_LESS}](?=\s*+[/!?{_BAR}<])|(?<!\w)[{_LESS}](?=[^\W\d_])")
+_RESERVED_TAG = re.compile(
+    rf"[{_LESS}](?=\s*+[/!?]?+\s*+(?:{_RESERVED})\b|\s*+/?+\s*+[{_BAR}])", re.IGNORECASE
+)
 _END_TOKEN = re.compile(rf"([{_BAR}])[>\uff1e]")
-_SYS = re.compile(r"<<\s*(/?)\s*SYS\s*>>", re.IGNORECASE)
+_SYS = re.compile(r"<<\s*+(/?+)\s*+SYS\s*+>>", re.IGNORECASE)
 _BRACKETED = re.compile(
-    r"\[\s*(/?)\s*(INST|SYS|SYSTEM(?:_PROMPT)?|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\s*\]", re.IGNORECASE
+    r"\[\s*+(/?+)\s*+(INST|SYS|SYSTEM(?:_PROMPT)?|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\s*+\]",
+    re.IGNORECASE,
 )
 _ROLES = (
     "system|assistant|human|user|developer|tool|function|ai|model|bot|instructions?|response|input|output|"
