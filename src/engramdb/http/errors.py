@@ -14,7 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from engramdb.errors import EngramError, SystemError_
-from engramdb.http.load_shedding import RETRY_SECONDS, TooSlow
+from engramdb.http.limits import RETRY_SECONDS
+from engramdb.http.load_shedding import TooSlow
 from engramdb.http.requests import refuse, reply_error, request_id
 from engramdb.http.telemetry import method_of, route_of
 

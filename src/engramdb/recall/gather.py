@@ -262,7 +262,7 @@ class FindsByLinks(Protocol):
 class WeighsWords(FindsByWords, Protocol):
     """The part of the text index that recall needs."""
 
-    def rarity(self, tx: Transaction, words: Sequence[str]) -> dict[str, float]: ...
+    def rarity(self, tx: Transaction, words: Sequence[str], *, scope: Scope) -> dict[str, float]: ...
 
 
 class MatchesWords(Protocol):

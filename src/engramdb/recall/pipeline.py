@@ -375,7 +375,7 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
     with notes.timed("sketch"):
         sketches = tx.candidates.sketches([one.key for one in fused[:SKETCHED]])
     with notes.timed(LATE):
-        late = late_interaction(tx, fused, query.text, asking.sources, sketches)
+        late = late_interaction(tx, fused, query, asking.sources, sketches)
         compared = with_signals(fused, [late], unfound=0.0)
     added = signals(
         tx,

@@ -35,9 +35,11 @@ from engramdb.store.contract.lookup import (
     Snapshots,
     Sweeps,
     Terms,
+    TermStatistics,
     TraitRows,
     TurnTerms,
     Vectors,
+    scope_term,
 )
 from engramdb.store.contract.memories import (
     Appearance,
@@ -111,6 +113,7 @@ __all__ = [
     "SummaryNode",
     "Sweep",
     "Sweeps",
+    "TermStatistics",
     "Terms",
     "TopicSnapshot",
     "TraitRows",
@@ -120,4 +123,5 @@ __all__ = [
     "Turns",
     "Vectors",
     "WithdrawnWords",
+    "scope_term",
 ]

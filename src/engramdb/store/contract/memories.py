@@ -394,6 +394,10 @@ class Turns(Protocol):
         """Note that the turns have been read; says False, and changes nothing, if one of them was already."""
         ...
 
+    def renew(self, turn_ids: Sequence[TurnId], *, until: datetime) -> None:
+        """Claim turns for longer, those of them that are claimed and unread."""
+        ...
+
     def release(self, turn_ids: Sequence[TurnId]) -> None:
         """Give claimed turns back."""
         ...
