@@ -19,6 +19,7 @@ from engramdb.http.auth import caller
 from engramdb.http.events import reporter
 from engramdb.http.requests import first_attempt_at, refuse
 from engramdb.values import Actor, Erasure, ImportReport, Memory, Scope, Turn
+from engramdb.vault.disclosure import Audience, disclose
 from engramdb.verbs.table import VERBS, verbs_of_engine
 from engramdb.verbs.verb import ScopeRule, Verb, fields_of
 
@@ -54,10 +55,15 @@ class CallersEngram:
     @property
     def capture(self) -> _CallersCapture:
         """The verbs for what agents produce."""
-        return _CallersCapture(self, self._engram.capture)
+        return _CallersCapture(self, self.shown.capture)
+
+    @property
+    def shown(self) -> Engram:
+        """The engine as the caller may see it: like an agent, with secrets only where its token says so."""
+        return self._engram.shown_to(Audience.AGENT, may_see_secrets=caller().may_see_secrets)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._engram, name)
+        found = getattr(self.shown, name)
         return partial(self.call, name, Engram, found) if callable(found) else found
 
     def call(
@@ -82,8 +88,8 @@ class CallersEngram:
             session = allowed.get("session")
             found = self._engram.replies.observed(content, since=since, scope=place, session=session)
             if found is not None:
-                return found
-        stored: Turn = self.call("observe", Engram, self._engram.observe, content, **options)
+                return disclose(found, Audience.AGENT)
+        stored: Turn = self.call("observe", Engram, self.shown.observe, content, **options)
         return stored
 
     def import_text(self, name: str, text: str, **options: Any) -> ImportReport:
@@ -108,7 +114,7 @@ class CallersEngram:
     def remember_many(self, drafts: Iterable[Draft]) -> list[Memory]:
         """Store many statements, each in a scope that the caller may write to."""
         checked = (_in_reach(draft, caller()) for draft in drafts)
-        stored: list[Memory] = self.call("remember_many", CallersEngram, self._engram.remember_many, checked)
+        stored: list[Memory] = self.call("remember_many", CallersEngram, self.shown.remember_many, checked)
         return stored
 
 
@@ -154,7 +160,8 @@ class _CallersCapture:
 
     def __getattr__(self, name: str) -> Any:
         act = getattr(self._capture, name)
-        return partial(self._engram.call, name, type(self._capture), act)
+        owner = getattr(self._capture, "part", self._capture)
+        return partial(self._engram.call, name, type(owner), act)
 
 
 def permitted(
