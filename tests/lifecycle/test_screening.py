@@ -129,15 +129,15 @@ def test_an_agent_is_not_taken_for_the_person(engram: Engram) -> None:
     assert "Do not rephrase" in refused.value.hint
 
 
-def test_a_person_clears_the_mark_and_an_agent_does_not(engram: Engram) -> None:
-    """Feedback that it helped is enough, and the history tells."""
+def test_a_person_clears_the_mark(engram: Engram) -> None:
+    """Released, it may stand in windows again, and the history tells why."""
     memory = engram.remember(ATTEMPTS["concealment"], source=Source.INGEST)
 
-    cleared = engram.feedback(memory.id, helpful=True)
+    cleared = engram.release(memory.id, reason="I wrote it")
 
     assert memory.is_suspicious
     assert not cleared.is_suspicious
-    assert "a person found it helpful" in {event.reason for event in engram.history(memory.id)}
+    assert "I wrote it" in {event.reason for event in engram.history(memory.id)}
 
 
 def test_the_judge_sees_what_patterns_do_not() -> None:

@@ -187,9 +187,6 @@ def _next_layer(layer: Layer, *, up: bool) -> Layer:
     return _LADDER[min(max(place, 0), len(_LADDER) - 1)]
 
 
-CLEARED = "a person found it helpful"
-
-
 def give_feedback(
     memory_id: MemoryId,
     request: ChangeRequest,
@@ -199,21 +196,14 @@ def give_feedback(
     vector: NDArray[np.float32] | None,
     identity: EmbedderIdentity | None,
 ) -> Memory:
-    """
-    Note that a memory helped or did not, for a question stored as fingerprint and vector alone.
-
-    A person for whom it helped clears its mark of an instruction to an agent.
-    """
+    """Note that a memory helped or did not, for a question stored as fingerprint and vector alone."""
     with request.open(memory_id) as (writer, memory):
         changed, key = writer.count_feedback(memory, is_helpful=is_helpful)
         space = None if identity is None else writer.tx.vectors.space(identity)
         writer.tx.feedback.add(
             key, at=request.now, is_helpful=is_helpful, question=question, space=space, vector=vector
         )
-        if not (changed.is_suspicious and is_helpful and request.actor.kind is ActorKind.PERSON):
-            return changed
-        flags = tuple(flag for flag in changed.flags if flag != INJECTION)
-        return writer.update(changed, Action.RELABEL, reason=CLEARED, flags=flags)
+        return changed
 
 
 def set_pinned(memory_id: MemoryId, request: ChangeRequest, *, pinned: bool) -> Memory:
