@@ -92,6 +92,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Folders where a dream may check what is said of files, `:` between them (`;` on Windows), or none."""
     durability: str = "full"
     """`full`: a write that returned survives a power cut. `relaxed`: it survives a crash of the process."""
+    backups: bool = True
+    """Whether processes with a background copy the store once a day to a folder beside it; three are kept."""
     readers: int = 4
     """How many reads may run at once."""
     max_waiting_writers: int = 256

@@ -95,6 +95,7 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.query import RECALL_LIMIT, Then, check_limit, check_number, checked_filters, parse_enum
+from engramdb.values.report import RestoredBackup, SalvageReport
 from engramdb.values.window import BRIEF_TOKENS
 
 if TYPE_CHECKING:  # imported by the verbs that use them, so that a process loads only what it needs
@@ -1282,31 +1283,89 @@ class Engram:
 
         return overview(self._parts)
 
-    def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
+    def doctor(
+        self,
+        *,
+        fix: bool = False,
+        salvage: str | PathLike[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> DoctorReport:
         """
         Examine the store and its parts; with `fix`, rebuild what is derived and wrong.
 
         Parts that are left alone are tried now; with `fix`, background jobs that were given up run again.
+        With `salvage`, every row that can still be read is saved into a new store at that path, and the
+        report lists what is lost. `Engram.salvage` does so for a file that cannot be opened.
         """
         from engramdb.engine.doctor import examine  # noqa: PLC0415 - loads the models
 
         self._parts.guard.half_open()
         if fix:
             self._parts.restart_jobs()
-        return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+        report = examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+        if salvage is None:
+            return report
+        from engramdb.engine.salvage import finish  # noqa: PLC0415 - loads the models
 
-    def backup(self, path: str | PathLike[str]) -> Backup:
+        saved = self._parts.store.salvage(Path(salvage).expanduser().absolute(), now=self._now())
+        finish(saved, self._parts.settings, self._parts.clock, self._parts.embedder)
+        return replace(report, salvaged=saved)
+
+    @classmethod
+    def salvage(
+        cls,
+        store: str | PathLike[str],
+        new: str | PathLike[str],
+        *,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        embedder: Embedder | None = None,
+    ) -> SalvageReport:
+        """
+        Save every row of a damaged file that can still be read into a new store, and return what is lost.
+
+        The file need not open as a store, and is left as it is. Nothing in this process may have it open.
+        """
+        from engramdb.engine.salvage import salvage_file  # noqa: PLC0415 - loads the models
+
+        source, target = (Path(one).expanduser().absolute() for one in (store, new))
+        return salvage_file(source, target, settings or Settings.load(), clock or SystemClock(), embedder)
+
+    def backup(self, path: str | PathLike[str] | None = None) -> Backup:
         """
         Write a whole copy of the store to a path where nothing is, while others go on using it.
 
-        It is as the store is at one moment, with the same key, and its owner's alone.
+        Without a path it goes into the folder of backups beside the store, where three are kept.
+        It is as the store is at one moment, with the same key, and its owner's alone. The copy is read back
+        and compared before this returns; a damaged store raises `StoreCorrupt` and leaves no copy.
         """
         self._parts.write_notes()
+        from engramdb.engine.backups import back_up, write_backup  # noqa: PLC0415 - few processes copy
+
+        if path is None:
+            return back_up(self._parts)
         target = Path(path).expanduser().absolute()
-        self._parts.store.back_up(target)
-        with self._parts.store.atomic() as tx:
-            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._actor))
-        return Backup(path=str(target), size_bytes=target.stat().st_size)
+        return write_backup(self._parts, target, given=str(path), actor=self._actor)
+
+    @classmethod
+    def restore_backup(
+        cls,
+        store: str | PathLike[str],
+        backup: str | PathLike[str] | None = None,
+        *,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+    ) -> RestoredBackup:
+        """
+        Put a backup, the newest beside the store unless named, in the place of a store that nobody uses.
+
+        The backup is verified first and stays; what was in its place, damaged or not, is kept aside.
+        """
+        from engramdb.engine.backups import restore_backup  # noqa: PLC0415 - few processes do it
+
+        place = Path(store).expanduser().absolute()
+        copy = None if backup is None else Path(backup).expanduser().absolute()
+        return restore_backup(place, copy, settings=settings or Settings.load(), clock=clock or SystemClock())
 
     def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:
         """

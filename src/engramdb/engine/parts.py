@@ -101,6 +101,12 @@ LEAST_CLOSE_SECONDS = 0.2
 UNFINISHED = "was still under way when the store was closed; what is left is done by the next process"
 
 
+BACKUP_DELAY_SECONDS = 1.0
+"""After so long a process that goes on looks whether the last backup is too old."""
+BACKUP_LOOK_SECONDS = 3600.0
+"""How often it looks again."""
+
+
 class Own(Struct, frozen=True, kw_only=True):
     """What a caller brings along in place of, or beside, the built-in parts."""
 
@@ -435,6 +441,8 @@ class Parts:
         self._workers["index"].submit("index loading", self._load_indexes, retry=False)
         self._workers["reader"].submit("reading", lambda: self.turn_reader.read(None))
         self._workers["reader"].every(UPKEEP_SECONDS, "upkeep", self._keep_up)
+        self._workers["summaries"].submit("backup", self._back_up, delay_seconds=BACKUP_DELAY_SECONDS)
+        self._workers["summaries"].every(BACKUP_LOOK_SECONDS, "daily backup", self._back_up)
         if dream:
             self.scheduler.start()
 
@@ -538,6 +546,12 @@ class Parts:
         self.health_store.save()
         self.documents.prune_quietly()
         self.turn_reader.read_overdue()
+
+    def _back_up(self) -> None:
+        """Copy the store where the last copy is too old."""
+        from engramdb.engine.backups import back_up_if_due  # noqa: PLC0415
+
+        back_up_if_due(self)
 
     def _save_index(self) -> None:
         """Save what a short process has read of a large index: the next one starts there."""

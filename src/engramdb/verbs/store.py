@@ -45,12 +45,19 @@ class StatusRequest(Request, frozen=True, kw_only=True):
     writes=False,
     scope=ScopeRule.STORE,
     http=Route(method="GET", path="/v1/doctor", tag="state", computed=("ok",)),
-    cli=Command(words="doctor", section=UPKEEP, examples=("doctor --fix",)),
+    cli=Command(words="doctor", section=UPKEEP, examples=("doctor --fix", "doctor --salvage saved.db")),
 )
 class DoctorRequest(Request, frozen=True, kw_only=True):
-    """Examine the store and its parts; with --fix, rebuild what is derived and wrong."""
+    """
+    Examine the store and its parts; with --fix, rebuild what is derived and wrong.
+
+    With --salvage, save every row of a damaged store that can be read into a new one, and list what is lost.
+    """
 
     fix: Annotated[bool, about("Rebuild what is derived and wrong.", only=("cli",))] = False
+    salvage: Annotated[
+        str | None, about("The new store to save readable rows into.", metavar="NEW", only=("cli",))
+    ] = None
 
 
 @verb(
@@ -137,16 +144,18 @@ class RebuildRequest(Request, frozen=True, kw_only=True):
     gives=Backup,
     writes=True,
     scope=ScopeRule.STORE,
-    cli=Command(words="backup", section=UPKEEP, examples=("backup ~/memory-$(date +%F).db",)),
+    cli=Command(words="backup", section=UPKEEP, examples=("backup", "backup ~/memory-$(date +%F).db")),
 )
 class BackupRequest(Request, frozen=True, kw_only=True):
     """
-    Write a whole copy of the store, while others go on using it.
+    Write a whole copy of the store, verified, while others go on using it.
 
-    To go back, stop what uses the store, remove its -wal and -shm, and put the copy in its place.
+    Without a path it goes to the folder of backups beside the store. `engram restore-backup` goes back to it.
     """
 
-    path: Annotated[str, about("The file to write; nothing may be there.", metavar="PATH", positional=True)]
+    path: Annotated[
+        str | None, about("The file to write; nothing may be there.", metavar="PATH", positional=True)
+    ] = None
 
 
 @verb(
