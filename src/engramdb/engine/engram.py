@@ -867,13 +867,16 @@ class Engram:
         `reinstate` that counts again at once; otherwise `restore` brings it back. What is pinned or about
         health an agent may neither forget nor erase, archive, invalidate or unpin: `AccessDenied`.
         """
-        return self._parts.lifecycle.forget(
-            self._resolve(memory_id, scope),
-            scope=self._in(scope),
-            reason=reason,
-            reinstate=reinstate,
-            expected_version=expected_version,
-            actor=actor,
+        target = self._resolve(memory_id, scope)
+        return self._parts.with_room(
+            lambda: self._parts.lifecycle.forget(
+                target,
+                scope=self._in(scope),
+                reason=reason,
+                reinstate=reinstate,
+                expected_version=expected_version,
+                actor=actor,
+            )
         )
 
     def undo(
@@ -928,7 +931,7 @@ class Engram:
             turn = find_turn(tx, turn_id, place)
         if turn.scope != place:
             raise AccessDenied(f"turn {turn.id} belongs to scope {turn.scope}, not to {place}")
-        return self._parts.lifecycle.forget_turn(turn, reason=reason)
+        return self._parts.with_room(lambda: self._parts.lifecycle.forget_turn(turn, reason=reason))
 
     @renamed_argument("if_still", "expected_version")
     def erase(
@@ -952,14 +955,17 @@ class Engram:
         again where that did not succeed; a user is then named by the token. A user whom no scope names
         raises `UserNotFound`.
         """
-        erased = self._parts.lifecycle.erase(
-            None if memory_id is None else self._resolve(memory_id, scope),
-            user=user,
-            reason=reason,
-            dry_run=dry_run,
-            mentions=mentions,
-            scope=self._in(scope),
-            expected_version=expected_version,
+        target = None if memory_id is None else self._resolve(memory_id, scope)
+        erased = self._parts.with_room(
+            lambda: self._parts.lifecycle.erase(
+                target,
+                user=user,
+                reason=reason,
+                dry_run=dry_run,
+                mentions=mentions,
+                scope=self._in(scope),
+                expected_version=expected_version,
+            )
         )
         return erased.found
 
@@ -1236,7 +1242,7 @@ class Engram:
         from engramdb.lifecycle.aging import age_once  # noqa: PLC0415 - loads numpy
 
         self._parts.write_notes()
-        return age_once(self._parts, dry_run=dry_run, progress=progress)
+        return self._parts.with_room(lambda: age_once(self._parts, dry_run=dry_run, progress=progress))
 
     def forecast(
         self,

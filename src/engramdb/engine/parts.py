@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 from msgspec import Struct
 
 from engramdb.clock import Clock
-from engramdb.errors import EngramError, StorageError, StoreNotFound, StoreUnreadable
+from engramdb.errors import DiskFull, EngramError, StorageError, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
@@ -450,6 +450,16 @@ class Parts:
         """Write what recalls have noted, so that the next write sees it."""
         if is_built(self, "access_log"):
             self.access_log.write()
+
+    def with_room(self, act: Callable[[], Part]) -> Part:
+        """Do something that forgets; on a full disk once more, with the room that is kept for it."""
+        try:
+            return act()
+        except DiskFull:
+            with self.store.room_for_forgetting() as is_roomier:
+                if not is_roomier:
+                    raise
+                return act()
 
     def embed_later(self) -> None:
         """Have what waits embedded in the background, where there is one."""

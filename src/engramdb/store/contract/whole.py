@@ -302,6 +302,10 @@ class Store(Protocol):
         """Look for damage and disagreement between the tables."""
         ...
 
+    def room_for_forgetting(self) -> AbstractContextManager[bool]:
+        """Give up the room that is kept for a full disk; yields whether there was any."""
+        ...
+
     def remake(self, tables: Collection[str]) -> None:
         """Put empty tables in the place of derived ones whose pages are damaged."""
         ...

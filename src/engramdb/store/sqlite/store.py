@@ -46,6 +46,7 @@ from engramdb.store.sqlite.migrations import FORMAT_VERSION
 from engramdb.store.sqlite.opening import Opener, OpenFile
 from engramdb.store.sqlite.records import FeedTable, ImportsTable, PartsTable, RepliesTable
 from engramdb.store.sqlite.repair import remake_tables
+from engramdb.store.sqlite.reserve import make_reserve, release_reserve
 from engramdb.store.sqlite.rows import from_microseconds
 from engramdb.store.sqlite.salvage import salvage
 from engramdb.store.sqlite.terms import TermsTable, TurnTermsTable
@@ -277,7 +278,7 @@ class SqliteStore:
             (made_at,) = tx.connection.execute("SELECT min(applied_at) FROM migrations").fetchall()[0]
         return {
             "format_version": FORMAT_VERSION,
-            "made_at": from_microseconds(made_at),
+            "made_at": from_microseconds(int(str(made_at))),
             "size_bytes": size,
             "disk_free_bytes": free,
             "encrypted": bool(self._opener.key),
@@ -290,6 +291,14 @@ class SqliteStore:
                 return list(run_checks(writer))
         with self.read() as tx:
             return list(run_checks(tx.connection, is_writable=False))
+
+    @contextmanager
+    def room_for_forgetting(self) -> Iterator[bool]:
+        """Give up the room that is kept for this on a full disk, and keep some again afterwards."""
+        try:
+            yield release_reserve(self._path)
+        finally:
+            make_reserve(self._path, room_factor=2)
 
     def remake(self, tables: Collection[str]) -> None:
         """Put empty tables in the place of derived ones whose pages are damaged."""
@@ -313,11 +322,13 @@ class SqliteStore:
     def scrub(self) -> None:
         """Rewrite the file and empty its log; raises where someone still reads what was before."""
         with self._checkpointer.paused(), self._turn() as writer:
-            for table in TEXT_INDEXES:
-                writer.execute(
-                    f"INSERT INTO {table} ({table}) VALUES ('optimize')"
-                )  # keys may hold old words
-            writer.execute("VACUUM")
+            try:
+                for table in TEXT_INDEXES:  # keys may hold old words
+                    writer.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+                writer.execute("VACUUM")
+            except apsw.FullError:  # what was deleted is overwritten in the file; the log can still go
+                writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                raise
             if single_value(writer, "PRAGMA wal_checkpoint(TRUNCATE)"):
                 raise StoreBusy(f"{self.location} is being read as it was before")
 
