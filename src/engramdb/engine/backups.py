@@ -12,17 +12,19 @@ import os
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from engramdb.clock import Clock
+from engramdb.engine.erasing import registered_file
 from engramdb.errors import StorageError, StoreNotFound
-from engramdb.health import Health
 from engramdb.settings import Settings
-from engramdb.store.contract import Store
 from engramdb.store.sqlite.backups import restore_copy
 from engramdb.values import Action, Actor, AuditEvent, Backup
-from engramdb.values.files import FileKind, WrittenFile
+from engramdb.values.files import FileKind
 from engramdb.values.report import RestoredBackup
+
+if TYPE_CHECKING:  # a cycle: the parts make the daily backup
+    from engramdb.engine.parts import Parts
 
 BACKUP_HOURS = 24.0
 """A copy is made when the last is older than this."""
@@ -31,21 +33,6 @@ KEPT_BACKUPS = 3
 BACKUPS = "backups"
 """The name of this part in `status`."""
 _STAMP = "%Y%m%dT%H%M%S.%fZ"
-
-
-class BackupParts(Protocol):
-    """What backups need of the engine."""
-
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def health(self) -> Health: ...
-    @property
-    def store(self) -> Store: ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def actor(self) -> Actor: ...
 
 
 def folder_of(store: Path) -> Path:
@@ -66,7 +53,7 @@ def list_backups(store: Path) -> list[Backup]:
         return []
 
 
-def back_up_if_due(parts: BackupParts) -> Backup | None:
+def back_up_if_due(parts: Parts) -> Backup | None:
     """Make a copy where the last is too old; what fails is noted in health and tried again later."""
     if not parts.settings.backups or parts.store.unwritable is not None or not is_due(parts):
         return None
@@ -75,7 +62,7 @@ def back_up_if_due(parts: BackupParts) -> Backup | None:
     return None
 
 
-def is_due(parts: BackupParts) -> bool:
+def is_due(parts: Parts) -> bool:
     """Return whether the last copy, or else the store itself, is older than a day."""
     made = [one.made_at for one in list_backups(Path(parts.store.location)) if one.made_at is not None]
     described = parts.store.describe()
@@ -84,7 +71,7 @@ def is_due(parts: BackupParts) -> bool:
     return isinstance(last, datetime) and last < limit
 
 
-def back_up(parts: BackupParts) -> Backup:
+def back_up(parts: Parts) -> Backup:
     """Make a verified copy in the folder beside the store, and remove the oldest ones."""
     store = Path(parts.store.location)
     now = parts.clock.now().astimezone(UTC)
@@ -102,21 +89,14 @@ def back_up(parts: BackupParts) -> Backup:
     return done
 
 
-def write_backup(parts: BackupParts, target: Path, *, given: str = "", actor: Actor | None = None) -> Backup:
+def write_backup(parts: Parts, target: Path, *, given: str = "", actor: Actor | None = None) -> Backup:
     """Make a verified copy at a path, and register it, so that an erasure finds it."""
-    now, who = parts.clock.now(), actor or parts.actor
-    parts.store.back_up(target)
+    now = parts.clock.now()
+    with registered_file(parts, FileKind.BACKUP, target, given=given or str(target)):
+        parts.store.back_up(target)
     if parts.store.unwritable is None:
-        written = WrittenFile(
-            kind=FileKind.BACKUP,
-            path=os.path.realpath(target),
-            given=given or str(target),
-            written_at=now,
-            by=who.name,
-        )
         with parts.store.atomic() as tx:
-            tx.files.add(written)
-            tx.audit.add(AuditEvent(at=now, action=Action.BACK_UP, actor=who))
+            tx.audit.add(AuditEvent(at=now, action=Action.BACK_UP, actor=actor or parts.actor))
     return Backup(path=str(target), size_bytes=target.stat().st_size, made_at=now)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from msgspec import Struct
 
+from engramdb.acting import current_actor
 from engramdb.clock import Clock
 from engramdb.errors import DiskFull, EngramError, StorageError, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
@@ -124,7 +125,7 @@ class Parts:
         self.settings = settings
         self.clock = clock
         self.scope = scope
-        self.actor = actor
+        self._actor = actor
         self.health = Health(clock)
         self.stop = threading.Event()
         self.in_background = False
@@ -134,6 +135,11 @@ class Parts:
             name: Worker(name, health=self.health)
             for name in ("reader", "index", "attention", "scheduler", "summaries")
         }
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts now: the one that a surface has recognized, else the one that it was opened for."""
+        return current_actor() or self._actor
 
     # --- models and indexes ---------------------------------------------------------------------------------
 
@@ -292,7 +298,7 @@ class Parts:
         """What learns from the commands that agents run."""
         from engramdb.capture.agents import CommandLearner  # noqa: PLC0415
 
-        return CommandLearner(self.writer, store=self.store, clock=self.clock, actor=self.actor)
+        return CommandLearner(self)
 
     @lazy_property
     def backlog(self) -> Backlog:
@@ -313,7 +319,7 @@ class Parts:
         """Documents of other programs."""
         from engramdb.documents.store import DocumentStore  # noqa: PLC0415
 
-        return DocumentStore(self, scope=self.scope, actor=self.actor)
+        return DocumentStore(self, scope=self.scope)
 
     # --- out: the read path ---------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from engramdb.errors import (
 )
 from engramdb.store.sqlite.acts import ActsTable
 from engramdb.store.sqlite.aging import AgesTable, SweepsTable
+from engramdb.store.sqlite.audit import AuditTable
 from engramdb.store.sqlite.backups import copy_verified
 from engramdb.store.sqlite.checkpoints import Checkpointer
 from engramdb.store.sqlite.checks import TEXT_INDEXES, run_checks
@@ -41,7 +42,7 @@ from engramdb.store.sqlite.files import FilesTable
 from engramdb.store.sqlite.filters import ScopesTable
 from engramdb.store.sqlite.forgotten import ForgottenTable
 from engramdb.store.sqlite.insight import GapsTable, TreeTable
-from engramdb.store.sqlite.memories import AuditTable, CandidatesTable, HistoryTable, MemoriesTable
+from engramdb.store.sqlite.memories import CandidatesTable, HistoryTable, MemoriesTable
 from engramdb.store.sqlite.migrations import FORMAT_VERSION
 from engramdb.store.sqlite.opening import Opener, OpenFile
 from engramdb.store.sqlite.records import FeedTable, ImportsTable, PartsTable, RepliesTable
