@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import socket
+import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
@@ -90,7 +91,7 @@ def served(surface: str, home: Path, **limits: float) -> Iterator[Served]:
 def _mcp(engram: Engram, limits: Limits) -> Iterator[HttpServer]:
     with bind("127.0.0.1", 0) as listener:
         memory_server, is_ready = MemoryServer(Opening(lambda: engram), tools=CORE), threading.Event()
-        server = HttpServer(memory_server, listener, host="127.0.0.1", token=None, limits=limits)
+        server = HttpServer(memory_server, listener, host="127.0.0.1", tokens=None, limits=limits)
         thread = threading.Thread(target=server.run, kwargs={"ready": lambda _url: is_ready.set()})
         thread.start()
         try:
@@ -207,6 +208,27 @@ def test_listening_clients_of_mcp_are_bounded(tmp_path: Path) -> None:
     assert answer.startswith(b"HTTP/1.1 503")
     assert b"retry-after: 1" in answer
     assert asked.status_code == 200
+
+
+def test_sessions_of_mcp_are_bounded_and_expire(tmp_path: Path) -> None:
+    """One too many is told when to come again; one that is idle for long makes room."""
+    with served("mcp", tmp_path, max_sessions=2, session_idle_seconds=1.0) as server:
+        answers = [server.ask() for _ in range(3)]
+        _until(lambda: server.ask().status_code == 200)
+
+    assert [one.status_code for one in answers] == [200, 200, 503]
+    assert answers[2].headers["Retry-After"] == "1"
+
+
+@surfaces
+def test_threads_take_short_turns_while_a_server_runs(surface: str, tmp_path: Path) -> None:
+    """A write waits for its turn after every statement, so long turns of readers would add up to seconds."""
+    before = sys.getswitchinterval()
+    with served(surface, tmp_path):
+        during = sys.getswitchinterval()
+
+    assert during <= 0.001
+    assert sys.getswitchinterval() == before
 
 
 def _is_closed(one: socket.socket, say: bytes = b"") -> bool:

@@ -31,6 +31,7 @@ OUTSIDE = {
     "open": "makes the engine",
     "close": "ends it",
     "turn": "lasts while a model thinks: `context` before it and `observe` after it",
+    "shown_to": "the server itself shows each caller what it may see",
     "remember_stream": "lazy, for Python; `remember_many` takes the same drafts",
     "rebuild": "for whoever sits at the machine",
     "embed_pending": "the server does it by itself",
@@ -40,6 +41,7 @@ OUTSIDE = {
     "changes": "told by the stream of events",
     "backup": "for whoever sits at the machine",
     "export": "for whoever sits at the machine; a program reads the list page by page",
+    "registered_export": "works on files of the machine",
     "notebook_sync": "works on folders of the machine",
     "notebook_mark": "works on folders of the machine",
     "hear": "for the hooks of agents",
@@ -450,6 +452,7 @@ def test_scopes_hold_for_every_verb(client: TestClient) -> None:
         "unmerge": one,
         "pin": {"id": memory["id"], "scope": {"user": "bob"}},
         "unpin": {"id": memory["id"], "scope": {"user": "bob"}},
+        "release": {"id": memory["id"], "scope": {"user": "bob"}},
     }
 
     changed = {verb: client.post(f"/v1/{verb}", json=body).status_code for verb, body in bodies.items()}

@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.capture.extract import Extracted, Extractor, SentenceExtractor
 from engramdb.errors import EngramError, MemoryNotFound
@@ -24,6 +25,7 @@ from engramdb.values import (
     Action,
     Actor,
     AuditEvent,
+    Outcome,
     Provenance,
     Role,
     Scope,
@@ -72,8 +74,7 @@ def observe(
         now=now,
     )
     with store.atomic() as tx:
-        keep(tx, turn, actor=actor, now=now)
-    return turn
+        return keep(tx, turn, actor=actor, now=now)
 
 
 def heard(
@@ -103,10 +104,25 @@ def heard(
     )
 
 
-def keep(tx: Transaction, turn: Turn, *, actor: Actor, now: datetime) -> None:
-    """Write a turn down, with who brought it; an import does so with many in one write."""
+def keep(tx: Transaction, turn: Turn, *, actor: Actor, now: datetime) -> Turn:
+    """Write a turn down, with who brought it, and return it; an import does so with many in one write."""
+    if turn.role is Role.USER and actor.relays:
+        turn = replace(turn, relayed_by=actor.name)
     tx.turn_terms.put(tx.turns.add(turn), turn_terms(turn))
-    tx.audit.add(AuditEvent(at=now, action=Action.OBSERVE, actor=actor, target=turn.id))
+    tx.audit.add(AuditEvent(at=now, action=Action.OBSERVE, actor=actor, scope=turn.scope, target=turn.id))
+    return turn
+
+
+def refused_event(error: EngramError, *, actor: Actor, scope: Scope, now: datetime) -> AuditEvent:
+    """Return that a statement was not let in, and why, without its words."""
+    return AuditEvent(
+        at=now,
+        action=Action.REJECT,
+        actor=actor,
+        scope=scope,
+        outcome=Outcome.DENIED,
+        detail={"code": error.code},
+    )
 
 
 def find_turn(tx: Transaction, turn_id: TurnId, scope: Scope) -> Turn:
@@ -252,10 +268,10 @@ def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetim
             return ReadTurns()  # another process was faster; its memories are the ones that count
         admissions = save(tx, prepared, capture.pipeline, actor=actor, now=now)
         detail = {"turns": len(turns), "statements": len(drafts), "extractor": capture.extractor.name}
-        tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=actor, detail=detail))
+        where = turns[0].scope
+        tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=actor, scope=where, detail=detail))
         for rejection in rejections:
-            why = {"code": rejection.code}
-            tx.audit.add(AuditEvent(at=now, action=Action.REJECT, actor=actor, detail=why))
+            tx.audit.add(refused_event(rejection, actor=actor, scope=where, now=now))
     place = (turns[0].scope, turns[0].session)
     stored = tuple(one for one in admissions if not one.is_withheld)
     return ReadTurns(len(turns), place, stored, len(rejections) + len(admissions) - len(stored))
@@ -299,6 +315,7 @@ def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
         provenance=Provenance(
             source=_SOURCES.get(turn.role, Source.INGEST) if one.voice is Voice.OWN else Source.INGEST,
             speaker=turn.speaker if one.voice is Voice.OWN else one.sender,
+            relayed_by=turn.relayed_by,
             voice=one.voice,
             session=turn.session,
             turns=(turn.id,),

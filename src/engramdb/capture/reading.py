@@ -101,14 +101,16 @@ class TurnReader:
 
     def _answer(self, turn: Turn) -> None:
         """Apply what a message plainly answers of what was asked in its session."""
-        said = Provenance(speaker=turn.speaker, session=turn.session, turns=(turn.id,))
+        said = Provenance(
+            speaker=turn.speaker, relayed_by=turn.relayed_by, session=turn.session, turns=(turn.id,)
+        )
         request = AnswerRequest(
             pipeline=self._parts.capture.pipeline,
             scope=turn.scope,
             actor=READER,
             now=self._parts.clock.now(),
             provenance=said,
-            closed_by=ActorKind.PERSON,
+            closed_by=ActorKind.PERSON if turn.relayed_by is None else ActorKind.AGENT,
         )
         with self._parts.health.watch(READING):
             answer_in_turn(turn, request, read=lambda: self.read((turn.scope, turn.session)))

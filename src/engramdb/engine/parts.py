@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from msgspec import Struct
 
+from engramdb.acting import current_actor
 from engramdb.clock import Clock
 from engramdb.errors import EngramError, StorageError, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
@@ -118,7 +119,7 @@ class Parts:
         self.settings = settings
         self.clock = clock
         self.scope = scope
-        self.actor = actor
+        self._actor = actor
         self.health = Health(clock)
         self.stop = threading.Event()
         self.in_background = False
@@ -128,6 +129,11 @@ class Parts:
             name: Worker(name, health=self.health)
             for name in ("reader", "index", "attention", "scheduler", "summaries")
         }
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts now: the one that a surface has recognized, else the one that it was opened for."""
+        return current_actor() or self._actor
 
     # --- models and indexes ---------------------------------------------------------------------------------
 
@@ -286,7 +292,7 @@ class Parts:
         """What learns from the commands that agents run."""
         from engramdb.capture.agents import CommandLearner  # noqa: PLC0415
 
-        return CommandLearner(self.writer, store=self.store, clock=self.clock, actor=self.actor)
+        return CommandLearner(self)
 
     @lazy_property
     def backlog(self) -> Backlog:
@@ -307,7 +313,7 @@ class Parts:
         """Documents of other programs."""
         from engramdb.documents.store import DocumentStore  # noqa: PLC0415
 
-        return DocumentStore(self, scope=self.scope, actor=self.actor)
+        return DocumentStore(self, scope=self.scope)
 
     # --- out: the read path ---------------------------------------------------------------------------------
 
@@ -576,6 +582,8 @@ def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
     except OSError as exc:
         raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
     store = open_store(settings, now=clock.now())
+    if store.unwritable is not None:
+        return store  # indexes of an older version answer as well as they can
     try:
         with store.read() as tx:
             is_current = tx.terms.version == TERMS_VERSION

@@ -139,6 +139,7 @@ def overview(parts: Parts) -> StatusReport:
             format_version=int(str(described["format_version"])),
             size_bytes=int(str(described["size_bytes"])),
             disk_free_bytes=_free_bytes(described),
+            read_only=_read_only(parts),
             policy=parts.settings.policy,
             embedder=embedder,
             memories=sum(by_status.values()),
@@ -168,6 +169,7 @@ def overview(parts: Parts) -> StatusReport:
             all_parts=parts.health_store.all_parts(),
             breakers=breakers,
             advice=(
+                *_read_only_advice(parts),
                 *_left_alone(breakers),
                 *_clock_advice(parts),
                 *_advice(embedder, space_error, waiting),
@@ -194,6 +196,18 @@ def _free_bytes(described: Mapping[str, object]) -> int | None:
     """Return the bytes that are free beside the store, where it says so."""
     free = described.get("disk_free_bytes")
     return free if isinstance(free, int) else None
+
+
+def _read_only(parts: Parts) -> str | None:
+    reason = parts.store.unwritable
+    return None if reason is None else f"{reason.code} {reason.message}"
+
+
+def _read_only_advice(parts: Parts) -> Iterator[str]:
+    """Say why nothing can be written, and what to do."""
+    reason = parts.store.unwritable
+    if reason is not None:
+        yield f"Nothing can be written: {reason}"
 
 
 def _disk_advice(described: Mapping[str, object]) -> Iterator[str]:

@@ -92,6 +92,9 @@ _OF_USER = f"SELECT m.id FROM memories m JOIN scopes s ON s.id = m.scope WHERE {
 _RENAME = (
     f"UPDATE history SET actor = ?6 WHERE actor = ?5 AND memory_id IN ({_OF_USER})",
     f"UPDATE audit SET actor = ?6 WHERE actor = ?5 AND target IN ({_OF_USER})",
+    "UPDATE audit SET scope = json_set(scope, '$.user', ?6) WHERE scope ->> 'user' = ?5 "
+    "AND (?1 = '' OR scope ->> 'project' = ?1) AND (?2 = '' OR scope ->> 'squad' = ?2) "
+    "AND (?3 = '' OR scope ->> 'agent' = ?3) AND (?4 = '' OR scope ->> 'channel' = ?4)",
     f"UPDATE acts SET actor = ?6 WHERE actor = ?5 AND scope IN (SELECT id FROM scopes WHERE {_WITHIN})",
     f"UPDATE scopes SET user = ?6 WHERE {_WITHIN}",
 )
@@ -210,6 +213,11 @@ class ErasuresTable:
         """Return the scope and every narrower one, those in which something was ever stored."""
         sql = f"SELECT project, squad, agent, channel, user FROM scopes WHERE {_WITHIN} ORDER BY id"
         return [scope_from(row) for row in self._connection.execute(sql, scope_columns(scope))]
+
+    def erased_among(self, memory_ids: Sequence[MemoryId]) -> Sequence[MemoryId]:
+        """Return those of the memories that are erased."""
+        sql = "SELECT id FROM memories WHERE status = 'erased' AND id IN (SELECT value FROM json_each(?))"
+        return [one for (one,) in self._connection.execute(sql, (to_json(list(memory_ids)),))]
 
     def users_within(self, scope: Scope) -> Sequence[str]:
         """Return the names of the users of the scope and of every narrower one."""

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 #
 # Written by `observe` alone. Turns are stored as they came, whatever memories were made of them.
 
-_COLUMNS = "id, scope, session, role, speaker, content, occurred_at, created_at"
+_COLUMNS = "id, scope, session, role, speaker, content, occurred_at, created_at, relayed_by"
 _SELECT = (
     "SELECT t.id, t.session, t.role, t.speaker, t.content, t.occurred_at, t.created_at, "
-    "s.project, s.squad, s.agent, s.channel, s.user FROM turns t JOIN scopes s ON s.id = t.scope"
+    "t.relayed_by, s.project, s.squad, s.agent, s.channel, s.user FROM turns t "
+    "JOIN scopes s ON s.id = t.scope"
 )
 
 
@@ -79,8 +80,8 @@ class TurnsTable:
         """Store a turn and return its key."""
         scope = self._scopes.make(turn.scope)
         times = (to_microseconds(turn.occurred_at), to_microseconds(turn.created_at))
-        row = (turn.id, scope, turn.session, turn.role, turn.speaker, turn.content, *times)
-        self._connection.execute(f"INSERT INTO turns ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        row = (turn.id, scope, turn.session, turn.role, turn.speaker, turn.content, *times, turn.relayed_by)
+        self._connection.execute(f"INSERT INTO turns ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         return self._connection.last_insert_rowid()
 
     def get(self, turn_id: TurnId, *, scope: Scope) -> Turn | None:
@@ -217,16 +218,17 @@ class TurnsTable:
 
 
 def _turn(row: Sequence[Any]) -> Turn:
-    turn_id, session, role, speaker, content, occurred_at, created_at = row[:7]
+    turn_id, session, role, speaker, content, occurred_at, created_at, relayed_by = row[:8]
     return Turn(
         id=turn_id,
         content=content,
         role=Role(role),
         speaker=speaker,
         session=session,
-        scope=scope_from(row[7:12]),
+        scope=scope_from(row[8:13]),
         occurred_at=from_microseconds(occurred_at),
         created_at=from_microseconds(created_at),
+        relayed_by=relayed_by,
     )
 
 
