@@ -270,6 +270,12 @@ def _check_key(key: str) -> None:
         )
 
 
+def child_environment() -> dict[str, str]:
+    """Return the environment for a process that reads a stranger's text: without the store's key."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def forbid_telemetry() -> None:
     """Tell libraries of others to report nothing about this machine; called before they are loaded."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

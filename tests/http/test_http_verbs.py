@@ -40,6 +40,7 @@ OUTSIDE = {
     "changes": "told by the stream of events",
     "backup": "for whoever sits at the machine",
     "export": "for whoever sits at the machine; a program reads the list page by page",
+    "registered_export": "works on files of the machine",
     "notebook_sync": "works on folders of the machine",
     "notebook_mark": "works on folders of the machine",
     "hear": "for the hooks of agents",

@@ -71,6 +71,7 @@ ASKED_FOR: Final = {
     "end_session": Action.FLUSH,
     "suspend": Action.WORKING_MEMORY,
     "import_from": Action.IMPORT,
+    "import_text": Action.IMPORT,
     "dream": Action.DREAM,
     "age": Action.AGE,
     "rebuild": Action.REBUILD,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
@@ -58,6 +59,7 @@ from engramdb.values import (
     EntityProfile,
     Erasure,
     ExportedMemory,
+    FileKind,
     Filters,
     Forecast,
     ForgottenMemory,
@@ -105,7 +107,7 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
     from engramdb.context.agents import AgentTurn
     from engramdb.documents.store import DocumentStore
     from engramdb.engine.idempotency import ReplyStore
-    from engramdb.importing.source import SourceMessage
+    from engramdb.importing.source import SourceFile, SourceMessage
     from engramdb.index.foreign import ProposesRows
     from engramdb.lifecycle.audit_log import AuditLog
     from engramdb.lifecycle.drafts import Draft
@@ -413,7 +415,7 @@ class Engram:
 
     def import_from(
         self,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | SourceFile,
         *,
         kind: str | None = None,
         mapping: Mapping[str, str] | None = None,
@@ -432,11 +434,42 @@ class Engram:
         user in conversations that do not say it. A record that cannot be imported is reported by its place
         and does not stop the others; so is one whose scope `may_enter` refuses.
         """
+        from engramdb.importing.source import SourceFile  # noqa: PLC0415 - few processes import
+
         return self._parts.importing.take_file(
-            Path(path),
+            path if isinstance(path, SourceFile) else Path(path),
             kind=None if kind is None else parse_enum(ImportKind, kind),
             mapping=mapping,
             speaker=speaker,
+            dry_run=dry_run,
+            progress=progress,
+            may_enter=may_enter,
+            scope=self._in(scope),
+        )
+
+    def import_text(
+        self,
+        name: str,
+        text: str,
+        *,
+        kind: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,
+        may_enter: Callable[[Scope], bool] | None = None,
+        scope: Scope | None = None,
+    ) -> ImportReport:
+        """
+        Import a text that a stranger sent, as `import_from` does a file of that name.
+
+        A child process with limits on time and memory reads it; where it comes to no end, nothing is
+        stored and `ImportStopped` is raised. No copy of the text is written anywhere.
+        """
+        return self._parts.importing.take_text(
+            name,
+            text,
+            kind=None if kind is None else parse_enum(ImportKind, kind),
+            mapping=mapping,
             dry_run=dry_run,
             progress=progress,
             may_enter=may_enter,
@@ -973,6 +1006,8 @@ class Engram:
         again where that did not succeed; a user is then named by the token. A user whom no scope names
         raises `UserNotFound`.
         """
+        from engramdb.engine.erasing import FileErasure, clean_files  # noqa: PLC0415 - few processes erase
+
         erased = self._parts.lifecycle.erase(
             None if memory_id is None else self._resolve(memory_id, scope),
             user=user,
@@ -982,7 +1017,14 @@ class Engram:
             scope=self._in(scope),
             expected_version=expected_version,
         )
-        return erased.found
+        order = FileErasure(
+            words=erased,
+            user_scope=None if user is None else replace(self._in(scope), user=Scope(user=user).user),
+            reason=reason,
+            mentions=mentions,
+            dry_run=dry_run,
+        )
+        return clean_files(self._parts, order)
 
     @renamed_argument("if_still", "expected_version")
     def set_status(
@@ -1325,7 +1367,8 @@ class Engram:
         """
         self._parts.write_notes()
         target = Path(path).expanduser().absolute()
-        self._parts.store.back_up(target)
+        with self._registered(FileKind.BACKUP, target, given=str(path)):
+            self._parts.store.back_up(target)
         with self._parts.store.atomic() as tx:
             tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._parts.actor))
         return Backup(path=str(target), size_bytes=target.stat().st_size)
@@ -1448,19 +1491,24 @@ class Engram:
         gone, that stops the sync, unless `delete_many` says so. A folder that holds other things is refused
         unless told to `adopt` it: then they are left alone.
         """
-        from engramdb.notebook.sync import sync_folder  # noqa: PLC0415 - few processes have a notebook
+        from engramdb.notebook.sync import folder_at, sync_folder  # noqa: PLC0415 - few processes have a notebook
 
         self._parts.write_notes()
-        done = sync_folder(
-            self._parts,
-            Path(folder),
-            scope=self._in(scope),
-            dry_run=dry_run,
-            delete=delete,
-            delete_many=delete_many,
-            adopt=adopt,
-            progress=progress,
+        root = folder_at(Path(folder)).root
+        registered = (
+            nullcontext() if dry_run else self._registered(FileKind.NOTEBOOK, root, given=str(folder))
         )
+        with registered:
+            done = sync_folder(
+                self._parts,
+                Path(folder),
+                scope=self._in(scope),
+                dry_run=dry_run,
+                delete=delete,
+                delete_many=delete_many,
+                adopt=adopt,
+                progress=progress,
+            )
         if not dry_run:
             self._parts.embed_later()
         return done
@@ -1496,6 +1544,15 @@ class Engram:
             filters=filters or Filters(statuses=BELIEVED), tiers=frozenset(tiers), history=history
         )
         return export(self._parts.store, self._in(scope), wanted, narrower=narrower)
+
+    def registered_export(self, path: str | PathLike[str]) -> AbstractContextManager[None]:
+        """Note that the block writes an export to a file, so that `erase` reaches it as well."""
+        return self._registered(FileKind.EXPORT, Path(path), given=str(path))
+
+    def _registered(self, kind: FileKind, path: Path, *, given: str) -> AbstractContextManager[None]:
+        from engramdb.engine.erasing import registered_file  # noqa: PLC0415 - few processes write files
+
+        return registered_file(self._parts, kind, path, given=given)
 
     # --- what a call means ----------------------------------------------------------------------------------
 

@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
+from starlette.concurrency import run_in_threadpool
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as AsgiScope
 
 from engramdb.acting import acting_as
 from engramdb.engine.auditing import ACTIONS, unwrapped
@@ -20,7 +22,7 @@ from engramdb.engine.engram import Engram
 from engramdb.errors import AccessDenied, TooManySearches, UserNotFound
 from engramdb.http.auth import caller
 from engramdb.http.events import reporter
-from engramdb.http.requests import first_attempt_at
+from engramdb.http.requests import first_attempt_at, refuse
 from engramdb.values import (
     Action,
     Actor,
@@ -32,8 +34,8 @@ from engramdb.values import (
     Scope,
     Turn,
 )
-from engramdb.verbs.table import verbs_of_engine
-from engramdb.verbs.verb import ScopeRule, Verb
+from engramdb.verbs.table import VERBS, verbs_of_engine
+from engramdb.verbs.verb import ScopeRule, Verb, fields_of
 
 if TYPE_CHECKING:
     from engramdb.http.telemetry import Spans
@@ -42,7 +44,9 @@ if TYPE_CHECKING:
 
 _CHANGES: Final = "changes"
 """The method that is no verb: the feed of events, which reads."""
-TOO_MANY: Final = "too_many"
+TOO_MANY, READ_ONLY = "too_many", "read_only"
+"""Reasons in the audit."""
+_IMPORT: Final = "import_text"
 _OF_DRAFTS: Final = "remember_many"
 """The method whose drafts carry the scope that others take as an argument."""
 
@@ -151,26 +155,73 @@ class CallersEngram:
         stored: Turn = self.call("observe", Engram, self._engram.observe, content, **options)
         return stored
 
-    def import_from(self, path: str | PathLike[str], **options: Any) -> ImportReport:
-        """Import a file, without records that belong to scopes out of the caller's reach."""
+    def import_text(self, name: str, text: str, **options: Any) -> ImportReport:
+        """Import a text, without records that belong to scopes out of the caller's reach."""
         if caller().is_limited:
             options["may_enter"] = partial(reaches, caller())
-        report: ImportReport = self.call("import_from", Engram, self._engram.import_from, path, **options)
+        report: ImportReport = self.call(
+            "import_text", Engram, self._engram.import_text, name, text, **options
+        )
         return report
 
     def erase(self, *arguments: Any, **options: Any) -> Erasure:
-        """Erase; who is limited to a scope is not told which users there are."""
+        """Erase; who is limited to a scope is not told which users there are, nor where files lie."""
         try:
             done: Erasure = self.call("erase", Engram, self._engram.erase, *arguments, **options)
         except UserNotFound as exc:
             raise UserNotFound(exc.message, hint=None if caller().is_limited else exc.hint) from None
-        return done
+        if not caller().is_limited:
+            return done
+        return replace(done, files=tuple(replace(one, path="", why="") for one in done.files))
 
     def remember_many(self, drafts: Iterable[Draft]) -> list[Memory]:
         """Store many statements, each in a scope that the caller may write to."""
         checked = (_in_reach(draft, caller()) for draft in drafts)
         stored: list[Memory] = self.call("remember_many", CallersEngram, self._engram.remember_many, checked)
         return stored
+
+
+class ReadOnlyTokens:
+    """
+    ASGI middleware that refuses a write by a token that may only read, before any of its body is read.
+
+    What can be rehearsed is looked at later, when it is known whether it is; an import is refused in either
+    case, since reading a stranger's file is what costs.
+    """
+
+    def __init__(self, app: ASGIApp, *, engram: Engram) -> None:
+        self._app = app
+        self._engram = engram
+        self._writes = {
+            one.http.path: one
+            for one in VERBS.values()
+            if one.http is not None and one.writes and one.http.method == "POST" and not _may_rehearse(one)
+        }
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it here."""
+        verb = self._writes.get(scope["path"]) if scope["type"] == "http" else None
+        if verb is None or scope["method"] != "POST" or not caller().is_read_only:
+            await self._app(scope, receive, send)
+            return
+        await run_in_threadpool(self._note_denial, verb)
+        await refuse(403, _may_only_read(verb.name))(scope, receive, send)
+
+    def _note_denial(self, verb: Verb) -> None:
+        who, action = caller(), ACTIONS.get(verb.method, Action.REMEMBER)
+        self._engram.note_denial(action, actor=who.actor, scope=who.scope, reason=READ_ONLY)
+
+
+def _may_rehearse(verb: Verb) -> bool:
+    return verb.name != _IMPORT and any(one.name == "dry_run" for one in fields_of(verb.request))
+
+
+def _may_only_read(verb: str) -> AccessDenied:
+    return AccessDenied(
+        f"the token may only read, and {verb} writes",
+        hint="Use a token that may write.",
+        reason=READ_ONLY,
+    )
 
 
 class _CallersCapture:
@@ -191,11 +242,7 @@ def permitted(
     """Return the options with which this caller may use a verb; raises where it may not."""
     declared = verbs_of_engine().get(verb)
     if who.is_read_only and _writes(verb, declared, options):
-        raise AccessDenied(
-            f"the token may only read, and {verb} writes",
-            hint="Use a token that may write.",
-            reason="read_only",
-        )
+        raise _may_only_read(verb)
     if not who.is_limited:
         return dict(options)
     if _reaches_beyond(verb, declared, options, takes=takes) or _erases_beyond(verb, options, who):
