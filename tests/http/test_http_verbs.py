@@ -31,6 +31,7 @@ OUTSIDE = {
     "open": "makes the engine",
     "close": "ends it",
     "turn": "lasts while a model thinks: `context` before it and `observe` after it",
+    "shown_to": "the server itself shows each caller what it may see",
     "remember_stream": "lazy, for Python; `remember_many` takes the same drafts",
     "rebuild": "for whoever sits at the machine",
     "embed_pending": "the server does it by itself",

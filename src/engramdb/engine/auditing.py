@@ -116,6 +116,7 @@ UNAUDITED: Final = frozenset(
     {
         *("close", "schedule", "note_success", "note_failures", "note_denial", "notebook_mark"),
         "registered_export",  # the export itself is audited
+        "shown_to",  # another look at the same engine
         *("status", "audit", "dreams", "compare_policies", "changes"),  # counts and ids, and no words
     }
 )
@@ -340,4 +341,8 @@ class Shown:
 
 def is_revealed(memory: Memory) -> bool:
     """Return whether a secret is shown: a confidential memory in words that are not masked."""
-    return memory.security is SecurityTier.CONFIDENTIAL
+    if memory.security is not SecurityTier.CONFIDENTIAL:
+        return False
+    from engramdb.vault.masking import mask_memory  # noqa: PLC0415 - loads what finds secrets
+
+    return mask_memory(memory).content != memory.content

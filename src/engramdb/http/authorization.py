@@ -34,6 +34,7 @@ from engramdb.values import (
     Scope,
     Turn,
 )
+from engramdb.vault.disclosure import Audience, disclose
 from engramdb.verbs.table import VERBS, verbs_of_engine
 from engramdb.verbs.verb import ScopeRule, Verb, fields_of
 
@@ -105,10 +106,15 @@ class CallersEngram:
     @property
     def capture(self) -> _CallersCapture:
         """The verbs for what agents produce."""
-        return _CallersCapture(self, self._engram.capture)
+        return _CallersCapture(self, self.shown.capture)
+
+    @property
+    def shown(self) -> Engram:
+        """The engine as the caller may see it: like an agent, with secrets only where its token says so."""
+        return self._engram.shown_to(Audience.AGENT, may_see_secrets=caller().may_see_secrets)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._engram, name)
+        found = getattr(self.shown, name)
         return partial(self.call, name, Engram, found) if callable(found) else found
 
     def call(
@@ -151,8 +157,8 @@ class CallersEngram:
             session = allowed.get("session")
             found = self._engram.replies.observed(content, since=since, scope=place, session=session)
             if found is not None:
-                return found
-        stored: Turn = self.call("observe", Engram, self._engram.observe, content, **options)
+                return disclose(found, Audience.AGENT)
+        stored: Turn = self.call("observe", Engram, self.shown.observe, content, **options)
         return stored
 
     def import_text(self, name: str, text: str, **options: Any) -> ImportReport:
@@ -177,7 +183,7 @@ class CallersEngram:
     def remember_many(self, drafts: Iterable[Draft]) -> list[Memory]:
         """Store many statements, each in a scope that the caller may write to."""
         checked = (_in_reach(draft, caller()) for draft in drafts)
-        stored: list[Memory] = self.call("remember_many", CallersEngram, self._engram.remember_many, checked)
+        stored: list[Memory] = self.call("remember_many", CallersEngram, self.shown.remember_many, checked)
         return stored
 
 
