@@ -26,7 +26,7 @@ SAID_BY_CALLER: Final = frozenset(
 DISCLOSED_WITHIN: Final = frozenset(
     {"recall", "get", "list", "context", "brief", "turn", "turns", "export", "shown_to", "audit"}
 )
-"""These disclose inside: by what was asked, by tier, or where a prompt is filled."""
+"""These disclose inside: by what was asked, by tier, or where a prompt is filled; an audit holds no words."""
 LISTED: Final = {
     "entity": "entity",
     "timeline": "list",
