@@ -98,6 +98,7 @@ WRITTEN: Final = {
     "unpin": Action.UNPIN,
     "feedback": Action.FEEDBACK,
     "restore": Action.RESTORE,
+    "release": Action.RESTORE,
     "promote": Action.PROMOTE,
     "demote": Action.DEMOTE,
     "link": Action.LINK,
