@@ -194,7 +194,7 @@ class DriftStep:
         after = 0
         while not dreaming.is_stopped():
             with dreaming.store.read() as tx:
-                keys = tx.replays.naming_files(after_key=after, limit=PAGE_ROWS)
+                keys = tx.replays.naming_files(after_key=after, limit=PAGE_ROWS, scope=dreaming.scope)
                 memories = tx.memories.by_keys(keys)
             if not keys:
                 return

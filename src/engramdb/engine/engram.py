@@ -1194,9 +1194,13 @@ class Engram:
         dry_run: bool = False,
         steps: Sequence[str] | None = None,
         progress: Callable[[str, float], None] | None = None,
+        scope: Scope | None = None,
     ) -> DreamReport:
         """
-        Consolidate the whole store once: merge, settle, conclude, connect, ask; all steps or those named.
+        Consolidate memories once: merge, settle, conclude, connect, ask; all steps or those named.
+
+        Concerns the whole store, or exactly one scope: the one named, or the one that the engine was opened
+        in. A dream of a scope neither reads nor changes what is outside of it, wider scopes included.
 
         Works in small writes beside everything else, one dream at a time; an interrupted one goes on where it
         stopped. With `dry_run` it only tells what it would do first. `progress` is told each step and the
@@ -1205,11 +1209,17 @@ class Engram:
         from engramdb.dream.service import dream_once  # noqa: PLC0415 - loads the dream
 
         self._parts.write_notes()
-        return dream_once(self._parts, steps=steps, dry_run=dry_run, progress=progress)
+        return dream_once(
+            self._parts, scope=self._confined(scope), steps=steps, dry_run=dry_run, progress=progress
+        )
 
-    def dreams(self, *, limit: int = 10, before: int | None = None) -> Sequence[DreamReport]:
+    def dreams(
+        self, *, limit: int = 10, before: int | None = None, scope: Scope | None = None
+    ) -> Sequence[DreamReport]:
         """
         Return the reports of the latest dreams, newest first; an unfinished one tells how far it came.
+
+        All of them, or those of exactly one scope: the one named, or the one that the engine was opened in.
 
         `before` a report's `number` gives the page after it.
         """
@@ -1217,7 +1227,8 @@ class Engram:
         if before is not None:
             check_number("before", before)
         with self._parts.store.read() as tx:
-            return [run.report for run in tx.dreams.recent(limit=limit, before=before)]
+            place = self._confined(scope)
+            return [run.report for run in tx.dreams.recent(limit=limit, before=before, scope=place)]
 
     def age(self, *, dry_run: bool = False, progress: Callable[[int], None] | None = None) -> AgeReport:
         """
@@ -1475,6 +1486,11 @@ class Engram:
                 f"a scope is a Scope, not {type(place).__name__}", hint='Give one, such as Scope(user="ann").'
             )
         return place
+
+    def _confined(self, scope: Scope | None) -> Scope | None:
+        """Return the scope that a verb of the whole store is confined to; None where it is not."""
+        place = self._in(scope)
+        return None if scope is None and place == GLOBAL else place
 
     def _of_agent(self, agent: str | None, scope: Scope | None) -> Scope:
         """Return the scope of an agent inside the one given."""

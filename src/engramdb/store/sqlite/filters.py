@@ -52,6 +52,11 @@ class ScopesTable:
             self._known[scope] = row[0]
         return self._known[scope]
 
+    def owner(self, scope: Scope | None) -> int | None:
+        """Return the number of exactly this scope for a condition: None for all, one that none has if new."""
+        found = None if scope is None else self.find(scope)
+        return -1 if scope is not None and found is None else found
+
     def get(self, number: int) -> Scope:
         """Return the scope with this number."""
         sql = "SELECT project, squad, agent, channel, user FROM scopes WHERE id = ?"

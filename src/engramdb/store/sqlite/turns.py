@@ -254,6 +254,7 @@ _LINKS = (
     "SELECT e.source, e.target, e.type, e.weight FROM edges e "
     "CROSS JOIN memories a ON a.key = e.source CROSS JOIN memories b ON b.key = e.target "
     f"WHERE e.type {AMONG} AND a.scope = b.scope AND a.status = 'active' AND b.status = 'active' "
+    "AND (?2 IS NULL OR a.scope = ?2) "
     "ORDER BY e.source, e.target, e.type"
 )
 _MENTIONS = (
@@ -346,11 +347,13 @@ class DreamReadsTable:
                 ToolRun(key, from_microseconds(at), "successes" in from_json(text)) for key, at, text in rows
             ]
 
-    def links(self, types: Sequence[EdgeType]) -> EdgeColumns:
-        """Return the links of these types between active memories of one and the same scope, whichever."""
+    def links(self, types: Sequence[EdgeType], *, scope: Scope | None = None) -> EdgeColumns:
+        """Return the links of these types between active memories of one scope: this one, or any."""
         import numpy as np  # noqa: PLC0415 - most commands compute nothing
 
-        rows: list[Any] = self._connection.execute(_LINKS, (to_json(list(types)),)).fetchall()
+        rows: list[Any] = self._connection.execute(
+            _LINKS, (to_json(list(types)), self._scopes.owner(scope))
+        ).fetchall()
         sources, targets, kinds, weights = list(zip(*rows, strict=True)) or [()] * 4
         return EdgeColumns(
             sources=np.array(sources, np.int64),
