@@ -116,16 +116,16 @@ class TurnReader:
         else:
             work()
 
-    def flush(self, conversation: Conversation | None = None) -> int:
-        """Read everything that waits, of one conversation or of all, and return how many turns there were."""
+    def flush(self, conversation: Conversation | None = None, *, owner: Scope | None = None) -> int:
+        """Read all that waits, of a conversation, a scope or all, and return how many turns there were."""
         self.wait(FLUSH_SECONDS)
-        return self.read(conversation)
+        return self.read(conversation, owner=owner)
 
     def wait(self, seconds: float = READING_PATIENCE_SECONDS) -> bool:
         """Give readings under way a moment; return False if they are not done by then."""
         return self._worker is None or self._worker.wait(seconds)
 
-    def read(self, conversation: Conversation | None) -> int:
+    def read(self, conversation: Conversation | None, *, owner: Scope | None = None) -> int:
         """Read now what waits, and return how many turns there were."""
         total, conversations = 0, dict[Conversation, None]()
         with self._parts.health.watch(READING):
@@ -135,6 +135,7 @@ class TurnReader:
                     actor=READER,
                     now=self._parts.clock.now(),
                     within=conversation,
+                    owner=owner,
                 )
                 if not reading.turns:
                     break

@@ -255,9 +255,13 @@ class Engram:
         return turn
 
     def flush(self, *, session: str | None = None, scope: Scope | None = None) -> int:
-        """Read the turns that still wait, of one session if given, and return how many there were."""
+        """
+        Read the turns that still wait, and return how many there were.
+
+        Of one session if given, else of exactly the scope that is named or worked in, or of the whole store.
+        """
         conversation = None if session is None else (self._in(scope), session)
-        return self._parts.turn_reader.flush(conversation)
+        return self._parts.turn_reader.flush(conversation, owner=self._confined(scope))
 
     def end_session(self, session: str, *, scope: Scope | None = None) -> Memory | None:
         """Read what still waits of a session and store a summary of it; a short or trivial one has none."""
@@ -1281,11 +1285,15 @@ class Engram:
         """Note that something happened after which slow work may be due, such as the end of a turn."""
         self._parts.scheduler.schedule(reason)
 
-    def status(self) -> StatusReport:
-        """Return a look at the whole: counts, sizes, what waits, what fails, what the background does."""
-        from engramdb.engine.status import overview  # noqa: PLC0415 - few processes ask
+    def status(self, *, scope: Scope | None = None) -> StatusReport:
+        """
+        Return a look at the whole: counts, sizes, what waits, what fails, what the background does.
 
-        return overview(self._parts)
+        With a `scope`, only counts of what it sees and what of that waits.
+        """
+        from engramdb.engine.status import overview, scope_overview  # noqa: PLC0415 - few processes ask
+
+        return overview(self._parts) if scope is None else scope_overview(self._parts, self._in(scope))
 
     def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
         """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""

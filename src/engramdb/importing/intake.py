@@ -97,6 +97,8 @@ class ImportTally(Struct):
     counts: Counter[str] = field(default_factory=Counter)
     by_kind: Counter[str] = field(default_factory=Counter)
     by_scope: Counter[str] = field(default_factory=Counter)
+    scopes: set[Scope] = field(default_factory=set)
+    """Every scope that something of the source belongs to, what is known already included."""
     by_code: Counter[str] = field(default_factory=Counter)
     refusals: list[Refusal] = field(default_factory=list)
 
@@ -411,6 +413,7 @@ class Intake:
         counts["turns"] += sum(one.turn_id is not None for one in noted)
         counts["added"] += len(new)
         counts["flagged"] += sum(memory.is_suspicious for memory in new)
+        self.tally.scopes.update(item.scope for item in items)
         self.tally.by_scope.update(str(item.scope) for item in items if item.mark in marks)
 
     def _preview_one(self, tx: Transaction, item: ImportItem, *, now: datetime) -> None:

@@ -21,6 +21,7 @@ from engramdb.mcp.render import listed
 from engramdb.mcp.tool import Visit
 from engramdb.mcp.tools import gaps_text, recall_text, status_text
 from engramdb.values import Filters, Kind, Memory
+from engramdb.verbs.store import StatusRequest
 
 if TYPE_CHECKING:
     from engramdb.mcp.startup import Opening
@@ -78,7 +79,7 @@ def questions(visit: Visit) -> str:
 
 def state(visit: Visit) -> str:
     """Return how the memory fares."""
-    return status_text(visit.engram.status())
+    return status_text(StatusRequest().call(visit.engram))
 
 
 def _weight(memory: Memory) -> tuple[bool, float]:

@@ -246,6 +246,10 @@ class Memories(Protocol):
         """Return how many those are."""
         ...
 
+    def ids_of(self, keys: Sequence[int]) -> dict[int, MemoryId]:
+        """Return the ids of the memories with these keys."""
+        ...
+
     def mark_enriched(self, key: int) -> None:
         """Note that what can be inferred from a memory has been."""
         ...
@@ -381,12 +385,18 @@ class Turns(Protocol):
         ...
 
     def claim(
-        self, *, now: datetime, until: datetime, limit: int, within: tuple[Scope, str | None] | None = None
+        self,
+        *,
+        now: datetime,
+        until: datetime,
+        limit: int,
+        within: tuple[Scope, str | None] | None = None,
+        owner: Scope | None = None,
     ) -> Sequence[Turn]:
         """
         Take the oldest turns that no one has read yet, for a while, and return them in order.
 
-        All of them are of one scope and session: the given one, or that of the oldest.
+        All of them are of one scope and session: the given one, or that of the oldest, of an owner or of any.
         """
         ...
 
@@ -550,8 +560,26 @@ class Entities(Protocol):
         ...
 
 
+class ScopeTally(Struct, frozen=True, kw_only=True):
+    """How much there is of what a scope may see."""
+
+    by_status: Mapping[str, int]
+    by_layer: Mapping[str, int]
+    by_scope: Mapping[Scope, int]
+    turns: int
+    unread_turns: int
+    turns_without_memories: int
+    entities: int
+    unenriched: int
+    unjudged: int
+
+
 class Scopes(Protocol):
     """The scopes that something was stored in."""
+
+    def tally(self, scope: Scope) -> ScopeTally:
+        """Return how much a scope may see: memories, turns, names, and what of it waits."""
+        ...
 
     def visible(self, scope: Scope) -> list[int]:
         """Return the numbers of the stored scopes that a reader in this scope may see."""

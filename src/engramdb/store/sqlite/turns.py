@@ -140,11 +140,19 @@ class TurnsTable:
             return [_turn(row) for row in reversed(rows)]
 
     def claim(
-        self, *, now: datetime, until: datetime, limit: int, within: tuple[Scope, str | None] | None = None
+        self,
+        *,
+        now: datetime,
+        until: datetime,
+        limit: int,
+        within: tuple[Scope, str | None] | None = None,
+        owner: Scope | None = None,
     ) -> Sequence[Turn]:
         """Take the oldest turns of one conversation that no one has read yet, and return them in order."""
         moment = to_microseconds(now)
-        place: Any = (self._scopes.find(within[0]), within[1]) if within else self._oldest_place(moment)
+        place: Any = (
+            (self._scopes.find(within[0]), within[1]) if within else self._oldest_place(moment, owner)
+        )
         if place is None:
             return []
         claimed: list[Any] = self._connection.execute(
@@ -155,9 +163,10 @@ class TurnsTable:
         with corrupt_on_error("turns"):
             return [_turn(row) for row in rows]
 
-    def _oldest_place(self, moment: int) -> Any:
-        sql = f"SELECT scope, session FROM turns WHERE {_UNREAD} ORDER BY key LIMIT 1"
-        return self._connection.execute(sql, (moment,)).fetchone()
+    def _oldest_place(self, moment: int, owner: Scope | None) -> Any:
+        is_owned = "(?2 IS NULL OR scope = ?2)"
+        sql = f"SELECT scope, session FROM turns WHERE {_UNREAD} AND {is_owned} ORDER BY key LIMIT 1"
+        return self._connection.execute(sql, (moment, self._scopes.owner(owner))).fetchone()
 
     def settle(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
         """Note that the turns have been read; says False, and changes nothing, if one of them was already."""
