@@ -18,6 +18,7 @@ The family of errors, each with a stable code.
     │   ├── InvalidSettings   UnknownPolicy   MemoryNotFound   StatusNotAllowed
     │   ├── EdgeNotAllowed   InvalidScope   MissingExtra   UndoRefused
     │   └── KeyReused        RequestUnderWay   ServerBusy   ReplyErased   MemoryChanged
+    │   └── ReadingUnfinished   ClockUnusable
     │   └── UserNotFound     ImportStopped
     └── ChatError           E6…   chat models and their replies
         └── ChatUnavailable   ChatReplyInvalid
@@ -346,6 +347,20 @@ class ImportStopped(SystemError_):
 
     code = "E5017"
     default_hint = "Split the file, or import it with `engram import`, which has no such limits."
+
+
+class ReadingUnfinished(SystemError_):
+    """`flush` ran out of time; the turns that it has not read are stored, and are read later."""
+
+    code = "E5021"
+    default_hint = "Nothing is lost: flush again, or let the background read them."
+
+
+class ClockUnusable(SystemError_):
+    """The clock that was handed in raises, or returns no moment with a time zone."""
+
+    code = "E5022"
+    default_hint = "A clock is any object whose `now()` returns a datetime in UTC."
 
 
 class ChatError(EngramError):

@@ -24,7 +24,7 @@ from engramdb.policy import Policy
 
 FILE_NAME = "engram.toml"
 PREFIX = "ENGRAM_"
-NO_SETTINGS = frozenset({"ENGRAM_TRACEBACK"})
+NO_SETTINGS = frozenset({"ENGRAM_ACTOR", "ENGRAM_TRACEBACK"})
 """Variables with our prefix that the command line reads itself."""
 DURABILITIES = ("full", "relaxed")
 READERS = ("auto", "rules", "pack", "chat")

@@ -90,7 +90,7 @@ def served(surface: str, home: Path, **limits: float) -> Iterator[Served]:
 def _mcp(engram: Engram, limits: Limits) -> Iterator[HttpServer]:
     with bind("127.0.0.1", 0) as listener:
         memory_server, is_ready = MemoryServer(Opening(lambda: engram), tools=CORE), threading.Event()
-        server = HttpServer(memory_server, listener, host="127.0.0.1", token=None, limits=limits)
+        server = HttpServer(memory_server, listener, host="127.0.0.1", tokens=None, limits=limits)
         thread = threading.Thread(target=server.run, kwargs={"ready": lambda _url: is_ready.set()})
         thread.start()
         try:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from surfaces.fixtures import Command
 
 NOT_FOR_A_SHELL = {
+    "actor": "who acts now; a command is the person's, or ENGRAM_ACTOR",
     "open": "every command does",
     "close": "every command does",
     "turn": "a block around a running model",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.errors import EmbedderUnavailable, ModelUnavailable
+from engramdb.errors import ClockUnusable, EmbedderUnavailable, ModelUnavailable
 from engramdb.health import Health
 from engramdb.lifecycle.drafts import Draft
 from engramdb.models.embedder import checked_vectors
@@ -321,3 +322,59 @@ def test_an_embedder_that_hangs_costs_one_deadline_and_no_memory(store_path: Pat
         assert any(one.startswith("The embedder is left alone") for one in report.advice)
         assert engram.embed_pending() == 5
         assert engram.status().breakers == ()
+
+
+class BadClock:
+    """A clock that a test breaks."""
+
+    def __init__(self) -> None:
+        self.answer: Any = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def now(self) -> Any:
+        """Tell what it is told to, or raise it."""
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+BAD_MOMENTS = [
+    ValueError(QUOTED),
+    None,
+    "now",
+    1_700_000_000.0,
+    datetime(2026, 1, 1),  # noqa: DTZ001 - that is the fault
+    datetime(9999, 12, 31, tzinfo=UTC),
+    datetime(1, 1, 1, tzinfo=UTC),
+]
+
+
+@pytest.mark.parametrize("answer", BAD_MOMENTS, ids=str)
+def test_a_clock_that_breaks_later_costs_no_write(store_path: Path, answer: object) -> None:
+    """Time goes on from the last moment it told, status says so, and it is believed again when it works."""
+    clock = BadClock()
+    with Engram.open(store_path, clock=clock, embedder=TinyEmbedder(), background=False) as engram:
+        engram.remember("I like tea")
+        clock.answer = answer
+        stored = engram.remember("I like coffee")
+        report = engram.status()
+        clock.answer = datetime(2027, 1, 1, tzinfo=UTC)
+        later = engram.remember("I like water")
+
+        assert stored.created_at.year == 2026
+        assert any("E5022" in one for one in report.advice)
+        assert later.created_at == clock.answer
+        assert not any("E5022" in one for one in engram.status().advice)
+
+
+@pytest.mark.parametrize("answer", BAD_MOMENTS, ids=str)
+def test_a_clock_that_never_worked_is_refused_before_a_store_is_made(
+    store_path: Path, answer: object
+) -> None:
+    """There is no moment to go on from."""
+    clock = BadClock()
+    clock.answer = answer
+
+    with pytest.raises(ClockUnusable):
+        Engram.open(store_path, clock=clock, background=False)
+
+    assert not store_path.exists()

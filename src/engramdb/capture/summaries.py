@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from engramdb.capture.actions import shorten
 from engramdb.capture.extract_chat import SourceWords, concealed
+from engramdb.capture.pipeline import refused_event
 from engramdb.capture.reading import READER, Conversation
 from engramdb.clock import Clock
 from engramdb.errors import ChatError, ChatReplyInvalid, EngramError, InjectionBlocked
@@ -259,10 +260,10 @@ class SessionSummarizer:
                 return False
             admissions = save(tx, prepared, pipeline, actor=READER, now=now)
             detail = {"turns": len(stretch.turns), "summaries": len(admissions), "extractor": by}
-            tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=READER, detail=detail))
+            where = stretch.turns[0].scope
+            tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=READER, scope=where, detail=detail))
             for one in (*refused, *rejected):
-                event = AuditEvent(at=now, action=Action.REJECT, actor=READER, detail={"code": one.code})
-                tx.audit.add(event)
+                tx.audit.add(refused_event(one, actor=READER, scope=where, now=now))
         if not all(one.is_embedded for one in admissions):
             self._parts.embed_later()
         return True

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from engramdb.cli.derive import filter_options, taken_filters
 from engramdb.cli.errors import engine
 from engramdb.cli.memories import elsewhere
-from engramdb.cli.options import FROM_STDIN, Shared, shared_options
+from engramdb.cli.options import FROM_STDIN, Shared, command_actor, shared_options
 from engramdb.cli.output import counting, dim, one_line, out, present, talk, warning
 from engramdb.errors import EmbeddingError, InvalidContent, StoreNotFound
 from engramdb.text.normalize import counted, memories
@@ -78,7 +78,7 @@ def has_records(source: Path, *, kind: ImportKind | None, mapping: Mapping[str, 
 def _for_the_moment(shared: Shared, stack: ExitStack) -> Engram:
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="engram-"))
     settings = replace(shared.settings(), store=str(Path(folder) / "memory.db"))
-    return engine().open(settings=settings, scope=shared.scope, background=False)
+    return engine().open(settings=settings, scope=shared.scope, actor=command_actor(), background=False)
 
 
 @click.argument("path", metavar="PATH", help="A file, a folder or a zip archive, or - for stdin.")

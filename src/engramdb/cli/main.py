@@ -121,11 +121,11 @@ PLAIN = (
         examples=("notebook sync ~/notes/memory --dry-run",),
     ),
     PlainCommand(
-        words="token add",
+        words="token create",
         section="Connect programs",
-        target="serve.add",
+        target="serve.create",
         summary="Make a token for one program; limited to the scope that is given, if any.",
-        examples=("token add phone --user ada --read-only",),
+        examples=("token create phone --user ada --read-only",),
     ),
     PlainCommand(
         words="token list",
@@ -135,11 +135,11 @@ PLAIN = (
         examples=("token list",),
     ),
     PlainCommand(
-        words="token remove",
+        words="token revoke",
         section="Connect programs",
-        target="serve.remove",
+        target="serve.revoke",
         summary="Revoke a token, from the next request on.",
-        examples=("token remove phone",),
+        examples=("token revoke phone",),
     ),
     PlainCommand(
         words="models list",

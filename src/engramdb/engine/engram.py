@@ -132,13 +132,18 @@ def renamed_argument(old: str, new: str) -> Callable[[Callable[Params, Result]],
     return decorate
 
 
+def _guarded(clock: Clock) -> Clock:
+    from engramdb.models.guard import GuardedClock  # noqa: PLC0415 - loaded with a clock of the caller's own
+
+    return GuardedClock(clock)
+
+
 class Engram:
     """A long-term memory: give it statements and turns, ask it questions."""
 
     def __init__(self, parts: Parts) -> None:
         self._own_parts = parts
         self._scope = parts.scope
-        self._actor = parts.actor
 
     @classmethod
     def open(
@@ -171,7 +176,7 @@ class Engram:
             settings = replace(settings, store=str(store))
         parts = assemble(
             settings,
-            clock=clock or SystemClock(),
+            clock=SystemClock() if clock is None else _guarded(clock),
             own=Own(embedder=embedder, reranker=reranker, vector_index=vector_index),
             must_exist=must_exist,
             scope=scope,
@@ -203,6 +208,11 @@ class Engram:
     def scope(self) -> Scope:
         """Where it reads and writes unless a call names another scope."""
         return self._scope
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts now: the one that a surface has recognized, else the one that it was opened for."""
+        return self._parts.actor
 
     @property
     def capture(self) -> AgentCapture:
@@ -279,7 +289,7 @@ class Engram:
         layer: Layer | None = None,
         type: MemoryType | None = None,  # noqa: A002 - the word users know
         kind: Kind | None = None,
-        source: Source = Source.HUMAN,
+        source: Source | None = None,
         speaker: str | None = None,
         session: str | None = None,
         occurred_at: datetime | None = None,
@@ -295,10 +305,13 @@ class Engram:
         be recalled, by every process that has the store open, when this returns. What the person asked to
         forget is not stored again, and raises `StatementForgotten`, unless it is a person who states it:
         then the memory tells when it had been forgotten (`forgotten_before`). `actor` is who states it, where
-        that is not the one that the engine was opened for.
+        that is not the one that the engine was opened for; unless a `source` is named, what an agent states
+        is its own conclusion, and with `human` what it reports as the person's words.
         """
         from engramdb.lifecycle.drafts import Draft  # noqa: PLC0415 - loads what reads statements
 
+        stated_by = actor or self._parts.actor
+        said = stated_by.own_source if source is None else parse_enum(Source, source)
         draft = Draft(
             content=content,
             scope=self._in(scope),
@@ -308,7 +321,7 @@ class Engram:
             layer=layer,
             type=type,
             kind=kind,
-            provenance=Provenance(source=parse_enum(Source, source), speaker=speaker, session=session),
+            provenance=Provenance(source=said, speaker=speaker, session=session),
             occurred_at=occurred_at,
             forget_after=forget_after,
             pinned=pinned,
@@ -330,7 +343,7 @@ class Engram:
         """
         stored: builtins.list[Memory] = []
         try:
-            with self._parts.store.one_act(Action.REMEMBER, actor=self._actor, at=self._now()):
+            with self._parts.store.one_act(Action.REMEMBER, actor=self._parts.actor, at=self._now()):
                 stored.extend(self.remember_stream(drafts, progress=progress))
         except StatementForgotten:  # which says that the others are stored
             raise
@@ -617,7 +630,7 @@ class Engram:
             gap_id,
             scope=self._in(scope),
             reason=reason,
-            actor=self._actor,
+            actor=self._parts.actor,
             now=self._now(),
         )
 
@@ -1183,7 +1196,7 @@ class Engram:
             self._parts,
             self._resolve(memory_id, scope),
             scope=self._in(scope),
-            actor=self._actor,
+            actor=self._parts.actor,
             reason=reason or "taken apart",
             expected_version=expected_version,
         )
@@ -1296,9 +1309,16 @@ class Engram:
         return overview(self._parts) if scope is None else scope_overview(self._parts, self._in(scope))
 
     def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
-        """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
+        """
+        Examine the store and its parts; with `fix`, rebuild what is derived and wrong.
+
+        Parts that are left alone are tried now; with `fix`, background jobs that were given up run again.
+        """
         from engramdb.engine.doctor import examine  # noqa: PLC0415 - loads the models
 
+        self._parts.guard.half_open()
+        if fix:
+            self._parts.restart_jobs()
         return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
 
     def backup(self, path: str | PathLike[str]) -> Backup:
@@ -1311,7 +1331,7 @@ class Engram:
         target = Path(path).expanduser().absolute()
         self._parts.store.back_up(target)
         with self._parts.store.atomic() as tx:
-            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._actor))
+            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._parts.actor))
         return Backup(path=str(target), size_bytes=target.stat().st_size)
 
     def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:

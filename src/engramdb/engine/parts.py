@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from msgspec import Struct
 
+from engramdb.acting import current_actor
 from engramdb.clock import Clock
 from engramdb.errors import EngramError, StorageError, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
@@ -21,7 +23,7 @@ from engramdb.store.opening import open_store
 from engramdb.text.terms import TERMS_VERSION
 from engramdb.values import GLOBAL, Actor, Scope
 from engramdb.values.report import WorkerState
-from engramdb.worker import Worker
+from engramdb.worker import CLOSE_SECONDS, Worker
 
 if TYPE_CHECKING:
     from engramdb.capture.agents import AgentCapture, CommandLearner
@@ -96,6 +98,10 @@ UPKEEP_SECONDS = 30.0
 """How often the background saves health, drops expired documents and reads what is overdue."""
 
 
+LEAST_CLOSE_SECONDS = 0.2
+UNFINISHED = "was still under way when the store was closed; what is left is done by the next process"
+
+
 class Own(Struct, frozen=True, kw_only=True):
     """What a caller brings along in place of, or beside, the built-in parts."""
 
@@ -113,7 +119,7 @@ class Parts:
         self.settings = settings
         self.clock = clock
         self.scope = scope
-        self.actor = actor
+        self._actor = actor
         self.health = Health(clock)
         self.stop = threading.Event()
         self.in_background = False
@@ -123,6 +129,11 @@ class Parts:
             name: Worker(name, health=self.health)
             for name in ("reader", "index", "attention", "scheduler", "summaries")
         }
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts now: the one that a surface has recognized, else the one that it was opened for."""
+        return current_actor() or self._actor
 
     # --- models and indexes ---------------------------------------------------------------------------------
 
@@ -281,7 +292,7 @@ class Parts:
         """What learns from the commands that agents run."""
         from engramdb.capture.agents import CommandLearner  # noqa: PLC0415
 
-        return CommandLearner(self.writer, store=self.store, clock=self.clock, actor=self.actor)
+        return CommandLearner(self)
 
     @lazy_property
     def backlog(self) -> Backlog:
@@ -302,7 +313,7 @@ class Parts:
         """Documents of other programs."""
         from engramdb.documents.store import DocumentStore  # noqa: PLC0415
 
-        return DocumentStore(self, scope=self.scope, actor=self.actor)
+        return DocumentStore(self, scope=self.scope)
 
     # --- out: the read path ---------------------------------------------------------------------------------
 
@@ -473,17 +484,18 @@ class Parts:
 
     def close(self) -> None:
         """Finish what is under way and close the store; slow work stops at its next small write."""
+        deadline = time.monotonic() + CLOSE_SECONDS
         if is_built(self, "scheduler"):
             self.scheduler.close()
         if is_built(self, "agents"):
             self.agents.close()
         self.stop.set()
-        self._workers["reader"].close()
-        self._workers["summaries"].close()
+        self._end("reader", deadline)
+        self._end("summaries", deadline)
         if is_built(self, "turn_reader"):
             self.turn_reader.clear()
         self.write_notes()
-        self._workers["index"].close()
+        self._end("index", deadline)
         if not self.in_background and is_built(self, "spaces"):
             self._save_index()
         if is_built(self, "foreign") and self.foreign is not None:
@@ -492,6 +504,19 @@ class Parts:
             self.guard.close()
         self.health_store.save()
         self.store.close()
+
+    def restart_jobs(self) -> tuple[str, ...]:
+        """Give background jobs that were given up, and parts that are left alone, another chance."""
+        if is_built(self, "guard"):
+            self.guard.half_open()
+        names = [name for worker in self._workers.values() for name in worker.restart()]
+        return (*names, *(self.scheduler.restart() if is_built(self, "scheduler") else ()))
+
+    def _end(self, name: str, deadline: float) -> None:
+        """End a worker; what it could not finish in time is noted, and done by the next process."""
+        unfinished = self._workers[name].close(max(LEAST_CLOSE_SECONDS, deadline - time.monotonic()))
+        if unfinished is not None:
+            self.health.crashed(unfinished, UNFINISHED)
 
     def _worker(self, name: str) -> Worker | None:
         return self._workers[name] if self.in_background else None
@@ -557,6 +582,8 @@ def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
     except OSError as exc:
         raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
     store = open_store(settings, now=clock.now())
+    if store.unwritable is not None:
+        return store  # indexes of an older version answer as well as they can
     try:
         with store.read() as tx:
             is_current = tx.terms.version == TERMS_VERSION

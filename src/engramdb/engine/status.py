@@ -139,6 +139,7 @@ def overview(parts: Parts) -> StatusReport:
             format_version=int(str(described["format_version"])),
             size_bytes=int(str(described["size_bytes"])),
             disk_free_bytes=_free_bytes(described),
+            read_only=_read_only(parts),
             policy=parts.settings.policy,
             embedder=embedder,
             memories=sum(by_status.values()),
@@ -168,7 +169,9 @@ def overview(parts: Parts) -> StatusReport:
             all_parts=parts.health_store.all_parts(),
             breakers=breakers,
             advice=(
+                *_read_only_advice(parts),
                 *_left_alone(breakers),
+                *_clock_advice(parts),
                 *_advice(embedder, space_error, waiting),
                 *_judging_advice(parts, unjudged),
                 *_doubts(parts),
@@ -230,6 +233,18 @@ def _free_bytes(described: Mapping[str, object]) -> int | None:
     return free if isinstance(free, int) else None
 
 
+def _read_only(parts: Parts) -> str | None:
+    reason = parts.store.unwritable
+    return None if reason is None else f"{reason.code} {reason.message}"
+
+
+def _read_only_advice(parts: Parts) -> Iterator[str]:
+    """Say why nothing can be written, and what to do."""
+    reason = parts.store.unwritable
+    if reason is not None:
+        yield f"Nothing can be written: {reason}"
+
+
 def _disk_advice(described: Mapping[str, object]) -> Iterator[str]:
     """Warn where the store could not be rewritten, as erasing does."""
     free = _free_bytes(described)
@@ -278,7 +293,16 @@ def _given_up(parts: Parts) -> Iterator[str]:
     """Say which background jobs have crashed too often to be tried again."""
     found = [job.name for worker in parts.worker_states() for job in worker.jobs if job.is_given_up]
     for name in (*found, *_scheduler(parts).given_up):
-        yield f"The background job {name!r} was given up after repeated crashes: restart, and report the bug."
+        yield (
+            f"The background job {name!r} was given up after repeated crashes: restart, or have `doctor` fix "
+            "it in the same process, and report the bug."
+        )
+
+
+def _clock_advice(parts: Parts) -> Iterator[str]:
+    failure = getattr(parts.clock, "failure", None)
+    if failure is not None:
+        yield f"The clock does not work, so time goes on from the last moment that it told: {failure}"
 
 
 def _left_alone(breakers: Sequence[BreakerState]) -> Iterator[str]:

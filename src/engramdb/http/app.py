@@ -48,7 +48,7 @@ CORS_RESPONSE_HEADERS: Final = (
     *("ETag", "Link", "Retry-After", "WWW-Authenticate"),
     *(idempotency.REPLAYED, requests.HEADER),
 )
-TOKEN_HINT: Final = f"Send Authorization: Bearer, with what {OWN_FILE} holds or `engram token add` gives."
+TOKEN_HINT: Final = f"Send Authorization: Bearer, with what {OWN_FILE} holds or `engram token create` gives."
 
 
 class Monitoring(Struct, frozen=True, kw_only=True):

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from engramdb.acting import acting_as
 from engramdb.engine.engram import Engram
 from engramdb.errors import AccessDenied, UserNotFound
 from engramdb.http.auth import caller
 from engramdb.http.events import reporter
 from engramdb.http.requests import first_attempt_at
-from engramdb.values import Erasure, ImportReport, Memory, Scope, Turn
+from engramdb.values import Actor, Erasure, ImportReport, Memory, Scope, Turn
 from engramdb.verbs.table import verbs_of_engine
 from engramdb.verbs.verb import ScopeRule, Verb
 
@@ -44,6 +45,11 @@ class CallersEngram:
         return caller().scope if caller().is_limited else self._engram.scope
 
     @property
+    def actor(self) -> Actor:
+        """Who makes the request, as its token says."""
+        return caller().actor
+
+    @property
     def capture(self) -> _CallersCapture:
         """The verbs for what agents produce."""
         return _CallersCapture(self, self._engram.capture)
@@ -60,7 +66,7 @@ class CallersEngram:
         allowed = permitted(verb, arguments, options, takes=takes, who=caller())
         if (listening := reporter()) is not None and "progress" in takes:
             allowed.setdefault("progress", listening)
-        with self._spans.of_verb(verb) if self._spans else nullcontext():
+        with self._spans.of_verb(verb) if self._spans else nullcontext(), acting_as(caller().actor):
             return act(*arguments, **allowed)
 
     def observe(self, content: str, **options: Any) -> Turn:

@@ -22,7 +22,7 @@ from engramdb.errors import (
     StatementForgotten,
     StatusNotAllowed,
 )
-from engramdb.lifecycle.candidates import Candidate, candidate
+from engramdb.lifecycle.candidates import Candidate, as_stated_by, candidate
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.displaced import reinstate_displaced
 from engramdb.lifecycle.drafts import Draft
@@ -60,6 +60,7 @@ from engramdb.values import (
     EmbedderIdentity,
     Memory,
     MemoryId,
+    Outcome,
     Provenance,
     Scope,
     Source,
@@ -300,7 +301,8 @@ def save(
     returning = Returning(tx, pipeline.forgotten, actor=actor, is_explicit=is_explicit)
     prepared = prepared if _is_current(tx, prepared) else _recognized_again(tx, prepared, pipeline)
     admissions = []
-    for place, one in enumerate(prepared.candidates):
+    for place, prepared_one in enumerate(prepared.candidates):
+        one = as_stated_by(prepared_one, actor)
         found = prepared.forgotten.get(place)
         entering = one if found is None else returning.admitted(one, found)
         if entering is None:
@@ -327,8 +329,16 @@ def save(
 
 def _withheld(writer: MemoryWriter, one: Candidate, found: Recognition | None) -> Admission:
     """Note that a draft was not stored because the person had asked to forget what it says."""
-    why = {"code": StatementForgotten.code}
-    writer.tx.audit.add(AuditEvent(at=writer.now, action=Action.REJECT, actor=writer.actor, detail=why))
+    writer.tx.audit.add(
+        AuditEvent(
+            at=writer.now,
+            action=Action.REJECT,
+            actor=writer.actor,
+            scope=one.memory.scope,
+            outcome=Outcome.DENIED,
+            detail={"code": StatementForgotten.code},
+        )
+    )
     at = None if found is None else found.at
     return Admission(one.memory, AdmissionOutcome.WITHHELD, forgotten_at=at)
 
@@ -522,7 +532,7 @@ def put_beside(
 
 def objection(draft: Draft) -> Draft:
     """Return what would take the place of a memory as what somebody states who may not replace it."""
-    said = Provenance(source=Source.ASSISTANT)
+    said = Provenance(source=Source.ASSISTANT)  # confidence follows from it
     return replace(draft, provenance=said, pinned=False, supersedes=None, version=1)
 
 

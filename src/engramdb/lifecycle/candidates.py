@@ -216,7 +216,7 @@ def born(
         occurred_at=occurred_at,
         valid_to=in_utc("valid_to", draft.valid_to),
         forget_after=in_utc("forget_after", draft.forget_after),
-        confidence=policy.default_confidence if draft.confidence is None else draft.confidence,
+        confidence=_confidence(draft, policy),
         importance=policy.default_importance if draft.importance is None else draft.importance,
         pinned=draft.pinned,
         supersedes=draft.supersedes,
@@ -234,6 +234,12 @@ def born(
         moments=draft.moments,
         claims=draft.claims,
     )
+
+
+def _confidence(draft: Draft, policy: CapturePolicy) -> float:
+    """Return how far a draft is believed: as it says, and never further than its source allows."""
+    limit = draft.provenance.max_confidence
+    return policy.default_confidence * limit if draft.confidence is None else min(draft.confidence, limit)
 
 
 def _exact_words(draft: Draft) -> str | None:
@@ -278,6 +284,16 @@ def enriched(memory: Memory, *, outcome: TaskOutcome | None = None) -> Memory:
             category=memory.category,
         ),
     )
+
+
+def as_stated_by(one: Candidate, actor: Actor) -> Candidate:
+    """Return a candidate as what an actor states: an agent that speaks for the person is named in it."""
+    made = one.memory.provenance
+    if made.source is not Source.HUMAN or made.relayed_by is not None or not actor.relays:
+        return one
+    said = replace(made, relayed_by=actor.name)
+    confidence = min(one.memory.confidence, said.max_confidence)
+    return replace(one, memory=one.memory.evolve(provenance=said, confidence=confidence))
 
 
 def stored_candidate(memory: Memory) -> Candidate:

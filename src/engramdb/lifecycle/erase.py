@@ -178,7 +178,14 @@ def _unnamed(tx: Transaction, found: Erasure, order: ErasureRequest) -> str:
     tx.erasures.rename_user(order.scope, token)
     counted = {"memories": len(found.memories), "turns": found.turns, "scopes": found.scopes}
     tx.audit.add(
-        AuditEvent(at=order.now, action=Action.ERASE, actor=order.actor, target=token, detail=counted)
+        AuditEvent(
+            at=order.now,
+            action=Action.ERASE,
+            actor=order.actor,
+            scope=replace(order.scope, user=token),
+            target=token,
+            detail=counted,
+        )
     )
     return token
 

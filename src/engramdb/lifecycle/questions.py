@@ -197,7 +197,9 @@ def close_question(
         tx.acts.join(Action.ANSWER, actor=actor, scope=scope, at=now)
         tx.gaps.close(gap.id, at=now, by=actor.kind, because=reason)
         detail = {"question": "closed"}
-        tx.audit.add(AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, target=gap.id, detail=detail))
+        tx.audit.add(
+            AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, scope=scope, target=gap.id, detail=detail)
+        )
         return replace(gap, closed_at=now)
 
 

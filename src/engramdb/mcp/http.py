@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-import hmac
 import socket
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
-from msgspec import Struct
 
-from engramdb.http.auth import OWNER, BearerAuthentication
+from engramdb.http.auth import BearerAuthentication
 from engramdb.http.connections import Connections
 from engramdb.http.guard import Guard
 from engramdb.http.limits import Limits
 from engramdb.http.load_shedding import Load, LoadShedding, busy
 from engramdb.http.server import own_names, server_config
-from engramdb.http.tokens import Caller, digest_of, stored_token
+from engramdb.http.tokens import NamedTokens, Tokens, stored_token
+from engramdb.mcp.server import UNNAMED
+from engramdb.values import Actor, ActorKind, Surface
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from starlette.types import ASGIApp, Receive, Send
     from starlette.types import Scope as AsgiScope
 
     from engramdb.mcp.server import MemoryServer
 
 
-# The bearer token of the MCP server over HTTP: made once, kept in a file that only its owner can read.
-
-__all__ = ["FILE_NAME", "HINT", "OneToken", "stored_token"]
+# The bearer tokens of the MCP server over HTTP; its own is made once, in a file that only its owner can read.
 
 FILE_NAME: Final = "mcp.token"
-HINT: Final = f"Send Authorization: Bearer, with what {FILE_NAME} holds."
+HINT: Final = f"Send Authorization: Bearer, with what {FILE_NAME} holds or `engram token create` gives."
 
 
-class OneToken(Struct, frozen=True):
-    """Knows a caller who shows the one token."""
-
-    token: str
-
-    def by_token(self, shown: str) -> Caller | None:
-        """Return the owner for the token, and nobody for anything else."""
-        return OWNER if hmac.compare_digest(digest_of(shown), digest_of(self.token)) else None
-
-    def by_cookie(self, _shown: str) -> Caller | None:
-        """Return nobody: there is no page to sign in on."""
-        return None
+def tokens_in(home: Path) -> Tokens:
+    """Return the tokens that the server takes: its own, and the named ones of the HTTP API."""
+    owner = Actor(name=UNNAMED, kind=ActorKind.AGENT, surface=Surface.MCP)
+    return Tokens(stored_token(home / FILE_NAME), NamedTokens(home), owner=owner)
 
 
 # Carry the server over streamable HTTP.
@@ -84,9 +76,9 @@ class ListeningClients:
 
 
 def guarded_app(
-    server: MemoryServer, *, token: str | None, hosts: Collection[str], load: Load | None = None
+    server: MemoryServer, *, tokens: Tokens | None, hosts: Collection[str], load: Load | None = None
 ) -> ASGIApp:
-    """Return the application; without a token, anybody on this machine may use it."""
+    """Return the application; without tokens, anybody on this machine may use it."""
     load = load or Load()
     app: ASGIApp = server.sdk.streamable_http_app(
         streamable_http_path=PATH,
@@ -97,8 +89,8 @@ def guarded_app(
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     app = ListeningClients(app, load=load)
-    if token is not None:
-        app = BearerAuthentication(app, tokens=OneToken(token), hint=HINT)
+    if tokens is not None:
+        app = BearerAuthentication(app, tokens=tokens, hint=HINT, on_refusal=server.note_refusal)
     return Guard(app, hosts=hosts)
 
 
@@ -111,7 +103,7 @@ class HttpServer:
         listener: socket.socket,
         *,
         host: str,
-        token: str | None,
+        tokens: Tokens | None,
         limits: Limits = Limits(),
     ) -> None:
         port = listener.getsockname()[1]
@@ -120,7 +112,7 @@ class HttpServer:
         self._listener = listener
         self._server = _ReadyServer(
             server_config(
-                guarded_app(server, token=token, hosts=own_names(host), load=self.load),
+                guarded_app(server, tokens=tokens, hosts=own_names(host), load=self.load),
                 limits=limits,
                 connections=Connections(limits, self.load.refused),
                 shutdown_seconds=_SHUTDOWN_SECONDS,

@@ -13,11 +13,13 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, TypeVar
 
 from msgspec import Struct, field
 
-from engramdb.errors import EngramError
+from engramdb.clock import Clock
+from engramdb.errors import ClockUnusable, EngramError
 from engramdb.health import REFUSALS, Health, place_of
 from engramdb.text.normalize import lazy
 from engramdb.text.terms import STOP_WORDS
@@ -235,6 +237,52 @@ class CallThreads:
                     return
                 self._idle.append(inbox)
             del ticket  # texts are not held while it waits
+
+
+# A clock of the caller's own.
+
+EARLIEST_YEAR, LATEST_YEAR = 1970, 2200
+"""Years that a clock may show: beyond, dates cannot be reckoned with."""
+
+
+class GuardedClock:
+    """
+    A clock of the caller's own that always tells the time.
+
+    Where it raises or returns no moment with a time zone, time goes on from the last one that it told; one
+    that never told any raises `ClockUnusable`. It may go back or leap: a memory's times are what it said.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last, self._at = _moment(clock), time.monotonic()
+        self.failure: str | None = None
+        """Why its last answer was not used."""
+
+    def now(self) -> datetime:
+        """Return this moment, in UTC."""
+        try:
+            self._last, self._at = _moment(self._clock), time.monotonic()
+            self.failure = None
+        except ClockUnusable as exc:
+            self.failure = f"{exc.code} {exc.message}"
+            return self._last + timedelta(seconds=time.monotonic() - self._at)
+        return self._last
+
+
+def _moment(clock: Clock) -> datetime:
+    try:
+        now = clock.now()
+        is_moment = isinstance(now, datetime) and now.utcoffset() is not None
+        if is_moment and EARLIEST_YEAR <= now.year <= LATEST_YEAR:
+            return now.astimezone(UTC)
+    except Exception as exc:
+        raise ClockUnusable(f"the clock failed: {place_of(exc)}") from exc
+    raise ClockUnusable(
+        f"the clock shows the year {now.year}"
+        if is_moment
+        else "the clock returns no moment with a time zone"
+    )
 
 
 # The guard itself.

@@ -15,14 +15,17 @@ from engramdb.values.insight import DreamChange, DreamReport, StepOutcome, StepR
 from engramdb.values.entity import Edge, EdgeType, check_edge
 from engramdb.values.entity import Entity, EntityProfile, EntityType, Mention
 from engramdb.values.event import (
+    SEARCHES,
     Act,
     ActId,
     Action,
     AuditEvent,
+    AuditFilters,
     Erasure,
     ErasureMention,
     HistoryEvent,
     MentionKind,
+    Outcome,
     Undone,
     UnlearnedTurn,
 )
@@ -106,7 +109,7 @@ from engramdb.values.report import (
     WorkerState,
 )
 from engramdb.values.scope import GLOBAL, Scope
-from engramdb.values.memory import Actor, ActorKind, BELIEVED, Status, check_move
+from engramdb.values.memory import Actor, ActorKind, BELIEVED, Status, Surface, check_move
 from engramdb.values.turn import Box, TaskOutcome, Role, Support, Turn
 from engramdb.values.window import (
     Brief,
@@ -126,6 +129,7 @@ __all__ = [
     "BELIEVED",
     "CATEGORIES",
     "GLOBAL",
+    "SEARCHES",
     "AccessLog",
     "Act",
     "ActId",
@@ -139,6 +143,7 @@ __all__ = [
     "Answered",
     "ArchivedMatch",
     "AuditEvent",
+    "AuditFilters",
     "Backup",
     "Box",
     "Breadth",
@@ -212,6 +217,7 @@ __all__ = [
     "NotebookChange",
     "NotebookReport",
     "Origin",
+    "Outcome",
     "OutdatedPremise",
     "Outlook",
     "PartHealth",
@@ -244,6 +250,7 @@ __all__ = [
     "Sufficiency",
     "Summary",
     "Support",
+    "Surface",
     "TaskOutcome",
     "Tier",
     "Timeline",

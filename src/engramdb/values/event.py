@@ -23,7 +23,7 @@ ActId: TypeAlias = str
 
 
 class Action(StrEnum):
-    """The verbs that change a store."""
+    """What is done in a store: the verbs that change it, and those that look."""
 
     OBSERVE = "observe"
     REMEMBER = "remember"
@@ -61,6 +61,48 @@ class Action(StrEnum):
     NOTEBOOK = "notebook"
     ANSWER = "answer"
     UNDO = "undo"
+    FLUSH = "flush"
+    WORKING_MEMORY = "working_memory"
+    AUTHENTICATE = "authenticate"
+    """A token was refused."""
+    RECALL = "recall"
+    CONTEXT = "context"
+    LIST = "list"
+    GET = "get"
+    """One memory, or what is known of it: its history, evidence, origin."""
+    TURNS = "turns"
+    TIMELINE = "timeline"
+    ENTITY = "entity"
+    REASON = "reason"
+    EXPORT = "export"
+    DOCUMENTS = "documents"
+    INSIGHT = "insight"
+    """Questions, domains, summaries and reflections."""
+    FEED = "feed"
+    """Ids of what changed."""
+
+    @property
+    def is_search(self) -> bool:
+        """Whether it only reads."""
+        return self in SEARCHES
+
+
+SEARCHES = frozenset(
+    {
+        *(Action.RECALL, Action.CONTEXT, Action.LIST, Action.GET, Action.TURNS, Action.TIMELINE),
+        *(Action.ENTITY, Action.REASON, Action.EXPORT, Action.DOCUMENTS, Action.INSIGHT, Action.FEED),
+    }
+)
+"""Actions that only read."""
+
+
+class Outcome(StrEnum):
+    """How an action ended."""
+
+    DONE = "done"
+    DENIED = "denied"
+    """The one who asked may not do it."""
+    FAILED = "failed"
 
 
 class HistoryEvent(Struct, frozen=True, kw_only=True):
@@ -87,7 +129,7 @@ class HistoryEvent(Struct, frozen=True, kw_only=True):
 
 
 class AuditEvent(Struct, frozen=True, kw_only=True):
-    """Who did what, when; `target` is an id and `detail` holds counts and reasons only."""
+    """Who did what, when, where, and how it ended; `detail` holds counts and reasons only, never words."""
 
     number: int | None = None
     """Its place in the trail, given by the store: `audit(before=…)` tells what came before it."""
@@ -98,10 +140,33 @@ class AuditEvent(Struct, frozen=True, kw_only=True):
     """What was done."""
     actor: Actor = Actor()
     """Who did it."""
+    scope: Scope | None = None
+    """Where it was done; None where it was the whole store, or an older version noted it."""
+    outcome: Outcome = Outcome.DONE
+    """Whether it was done, denied or failed."""
     target: str | None = None
     """The id of what it was done to."""
     detail: Mapping[str, Any] = field(default_factory=dict)
     """Counts and reasons, by name."""
+
+
+class AuditFilters(Struct, frozen=True, kw_only=True):
+    """Which events of the audit are wanted; what is left out is not asked for."""
+
+    actor: str | None = None
+    """Done by the one of this name."""
+    token: str | None = None
+    """Done with the token of this id."""
+    action: Action | None = None
+    """What was done."""
+    outcome: Outcome | None = None
+    """How it ended."""
+    since: datetime | None = None
+    """Not earlier than this."""
+    scope: Scope | None = None
+    """Done in this scope or inside it."""
+    is_exact: bool = False
+    """Whether only what was done in exactly that scope counts."""
 
 
 # What an erasure took, or would take: ids and counts, since the words are gone.

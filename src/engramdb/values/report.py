@@ -100,6 +100,8 @@ class WorkerState(Struct, frozen=True, kw_only=True):
     """The job that it works on now."""
     waiting: int = 0
     """How many jobs wait for it."""
+    restarts: int = 0
+    """How often the thread has died and was started again."""
     jobs: tuple[JobState, ...] = ()
     """How each of its jobs fares."""
 
@@ -169,6 +171,8 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """What the chat model was asked so far in every process, by purpose."""
     index: IndexReport | None = None
     """The vector index of this process; None before the first question."""
+    read_only: str | None = None
+    """Why the store can be read and not written now; None where it can be written."""
     disk_free_bytes: int | None = None
     """Room on the disk of the store."""
     entities: int = 0

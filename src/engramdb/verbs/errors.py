@@ -87,6 +87,8 @@ ANSWERS: Final[dict[type[errors.EngramError], Answer]] = {
     errors.ReplyErased: Answer(ABSENT, 410),
     errors.MemoryChanged: Answer(FAILED, 412),
     errors.UndoRefused: Answer(MISUSED, 409),
+    errors.ReadingUnfinished: Answer(TRY_AGAIN, 503),
+    errors.ClockUnusable: Answer(MISUSED, 500),
     errors.UserNotFound: Answer(ABSENT, 404),
     errors.ImportStopped: Answer(FAILED, 422),
     errors.ChatError: Answer(CHAT, 503),

@@ -69,7 +69,13 @@ class Statement(Request, frozen=True, kw_only=True):
     kind: Annotated[
         Kind | None, about("Whether it happened once, or holds until replaced.", metavar="NAME")
     ] = None
-    source: Annotated[Source, about("Where it came from.", metavar="NAME")] = Source.HUMAN
+    source: Annotated[
+        Source | None,
+        about(
+            "Where it came from; where left out, who states it: human, or assistant for an agent.",
+            metavar="NAME",
+        ),
+    ] = None
     speaker: Annotated[str | None, about("Who said it.", metavar="NAME")] = None
     session: Session | None = None
     occurred_at: Annotated[Moment | None, about("When it happened (ISO 8601).")] = None
@@ -134,6 +140,7 @@ class RememberManyRequest(ScopedRequest, frozen=True, kw_only=True):
         drafts = []
         for one in self.statements:
             given = one.arguments()
+            given["source"] = given["source"] or engram.actor.own_source
             told = Provenance(**{name: given.pop(name) for name in ("source", "speaker", "session")})
             drafts.append(Draft(scope=place, provenance=told, **given))
         return list(engram.remember_many(drafts, **options))

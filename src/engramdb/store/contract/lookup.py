@@ -25,6 +25,7 @@ from engramdb.store.contract.memories import (
 from engramdb.values import (
     Actor,
     AuditEvent,
+    AuditFilters,
     Edge,
     EdgeType,
     EmbedderIdentity,
@@ -379,12 +380,22 @@ class History(Protocol):
 class Audit(Protocol):
     """Who did what in the store."""
 
-    def add(self, event: AuditEvent) -> None:
-        """Record an action."""
+    def add(self, event: AuditEvent) -> int:
+        """Record an action, and return its number."""
         ...
 
-    def recent(self, *, limit: int, before: int | None = None) -> list[AuditEvent]:
-        """Return the latest actions, newest first, or those before the one with a number."""
+    def add_searches(self, events: Sequence[AuditEvent], *, most: int) -> None:
+        """Record searches, and drop the oldest where there are more than `most`."""
+        ...
+
+    def set_times(self, number: int, times: int) -> None:
+        """Note how often an event has happened since it was recorded."""
+        ...
+
+    def recent(
+        self, *, limit: int, before: int | None = None, filters: AuditFilters = AuditFilters()
+    ) -> list[AuditEvent]:
+        """Return the latest actions that pass, newest first, or those before the one with a number."""
         ...
 
 

@@ -404,11 +404,17 @@ class Turns(Protocol):
         """Note that the turns have been read; says False, and changes nothing, if one of them was already."""
         ...
 
+    def renew(self, turn_ids: Sequence[TurnId], *, until: datetime) -> None:
+        """Claim turns for longer, those of them that are claimed and unread."""
+        ...
+
     def release(self, turn_ids: Sequence[TurnId]) -> None:
         """Give claimed turns back."""
         ...
 
-    def pending(self, within: tuple[Scope, str | None] | None = None) -> tuple[int, datetime | None]:
+    def pending(
+        self, within: tuple[Scope, str | None] | None = None, *, owner: Scope | None = None
+    ) -> tuple[int, datetime | None]:
         """Return how many turns wait to be read, of one conversation or of all, and since when the oldest."""
         ...
 

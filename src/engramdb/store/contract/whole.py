@@ -10,6 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from engramdb.errors import StorageError
 from engramdb.store.contract.acts import Acts
 from engramdb.store.contract.capture import Attention, DreamReads, Feed, Imports
 from engramdb.store.contract.documents import Documents, Replies
@@ -265,6 +266,11 @@ class Store(Protocol):
     @property
     def location(self) -> str:
         """Where the store is, without secrets."""
+        ...
+
+    @property
+    def unwritable(self) -> StorageError | None:
+        """Why the store can be read and not written now, if so."""
         ...
 
     def atomic(self) -> AbstractContextManager[Transaction]:

@@ -92,6 +92,9 @@ _OF_USER = f"SELECT m.id FROM memories m JOIN scopes s ON s.id = m.scope WHERE {
 _RENAME = (
     f"UPDATE history SET actor = ?6 WHERE actor = ?5 AND memory_id IN ({_OF_USER})",
     f"UPDATE audit SET actor = ?6 WHERE actor = ?5 AND target IN ({_OF_USER})",
+    "UPDATE audit SET scope = json_set(scope, '$.user', ?6) WHERE scope ->> 'user' = ?5 "
+    "AND (?1 = '' OR scope ->> 'project' = ?1) AND (?2 = '' OR scope ->> 'squad' = ?2) "
+    "AND (?3 = '' OR scope ->> 'agent' = ?3) AND (?4 = '' OR scope ->> 'channel' = ?4)",
     f"UPDATE acts SET actor = ?6 WHERE actor = ?5 AND scope IN (SELECT id FROM scopes WHERE {_WITHIN})",
     f"UPDATE scopes SET user = ?6 WHERE {_WITHIN}",
 )

@@ -35,6 +35,7 @@ from engramdb.store.sqlite.migrations import m022_wordings
 from engramdb.store.sqlite.migrations import m023_moments
 from engramdb.store.sqlite.migrations import m027_files
 from engramdb.store.sqlite.migrations import m025_scope_terms
+from engramdb.store.sqlite.migrations import m026_audit
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -70,6 +71,7 @@ MIGRATIONS = (
     m023_moments,
     m027_files,
     m025_scope_terms,
+    m026_audit,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
