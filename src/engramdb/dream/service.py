@@ -180,5 +180,12 @@ def _embedder_identity(parts: DreamParts) -> EmbedderIdentity | None:
         return None
 
 
-def _folders(named: str) -> tuple[Path, ...]:
-    return tuple(Path(one).expanduser() for one in named.split(os.pathsep) if one)
+def _folders(named: str) -> tuple[tuple[str | None, Path], ...]:
+    """Return the folders of a setting such as `~/notes:falcon=~/src/falcon`, each with its project."""
+    return tuple(_folder(one) for one in named.split(os.pathsep) if one)
+
+
+def _folder(named: str) -> tuple[str | None, Path]:
+    project, equals, path = named.partition("=")
+    is_of_project = bool(equals and path and project and "/" not in project and "\\" not in project)
+    return (project, Path(path).expanduser()) if is_of_project else (None, Path(named).expanduser())

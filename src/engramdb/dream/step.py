@@ -168,8 +168,12 @@ class Dreaming(Struct, frozen=True, kw_only=True):
     calls: CallLog | None = None
     scope: Scope | None = None
     """The one scope that is dreamt of, read and written; None for all of them."""
-    roots: tuple[Path, ...] = ()
-    """Folders that claims about files may be checked in; none unless the user said so."""
+    roots: tuple[tuple[str | None, Path], ...] = ()
+    """
+    Folders that claims about files may be checked in, by the project that they are of.
+
+    None unless the user said so; those of no project are for the memories of everybody.
+    """
     is_stopped: Callable[[], bool] = lambda: False
 
     def among(self, scopes: Sequence[Scope]) -> list[Scope]:
