@@ -13,6 +13,7 @@ import random
 import re
 import secrets
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -88,10 +89,19 @@ def same_chances(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+IS_BUILT_IN = ContextVar("IS_BUILT_IN", default=False)
+"""Whether the embedder is the one that everybody has, and not the tests' own."""
+
+
 def open_store(path: Path, clock: ManualClock, scope: Scope = GLOBAL) -> Engram:
     settings = Settings(home=path.parent, durability="relaxed", reader="rules")
     return Engram.open(
-        path, settings=settings, embedder=TinyEmbedder(), clock=clock, background=False, scope=scope
+        path,
+        settings=settings,
+        embedder=None if IS_BUILT_IN.get() else TinyEmbedder(),
+        clock=clock,
+        background=False,
+        scope=scope,
     )
 
 
@@ -339,32 +349,41 @@ def ask_tools(path: Path, clock: ManualClock, made: dict[str, str]) -> dict[str,
 SURFACES = {"library": ask_library, "http": ask_http, "tools": ask_tools}
 
 
+def compare(folder: Path, monkeypatch: pytest.MonkeyPatch, surface: str, seed: int) -> str:
+    """Return the answers that differ between the two lives, near the place where they do."""
+    told = []
+    for name, crowd in (("alone", None), ("among", Crowd(seed))):
+        (folder / name).mkdir()
+        path, clock = folder / name / "memory.db", ManualClock(BEGIN)
+        with same_chances(monkeypatch):
+            with open_store(path, clock) as engram:
+                made = live(engram, clock, crowd)
+            told.append(SURFACES[surface](path, clock, made))
+    alone, among = told
+    return "\n\n".join(
+        f"{verb}:\n{_around(one, other)}\n{_around(other, one)}"
+        for verb in alone
+        for one, other in zip(alone[verb], among[verb], strict=True)
+        if one != other
+    )
+
+
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_others_store_changes_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, surface: str, seed: int
 ) -> None:
     """Every answer of every verb is the same: hits, scores, totals, ids, cursors, ETags and errors."""
-    told = []
-    for name, crowd in (("alone", None), ("among", Crowd(seed))):
-        folder = tmp_path / name
-        folder.mkdir()
-        path, clock = folder / "memory.db", ManualClock(BEGIN)
-        with same_chances(monkeypatch):
-            with open_store(path, clock) as engram:
-                made = live(engram, clock, crowd)
-            told.append(SURFACES[surface](path, clock, made))
+    assert compare(tmp_path, monkeypatch, surface, seed) == ""
 
-    alone, among = told
-    different = {
-        verb: (one, other)
-        for verb in alone
-        for one, other in zip(alone[verb], among[verb], strict=True)
-        if one != other
-    }
-    assert not different, "\n\n".join(
-        f"{verb}:\n{_around(one, other)}\n{_around(other, one)}" for verb, (one, other) in different.items()
-    )
+
+def test_the_same_holds_with_the_built_in_embedder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which knows what words mean, and holds the words of a question against those of a memory."""
+    token = IS_BUILT_IN.set(True)
+    try:
+        assert compare(tmp_path, monkeypatch, "library", seed=3) == ""
+    finally:
+        IS_BUILT_IN.reset(token)
 
 
 def _around(text: str, other: str) -> str:

@@ -246,6 +246,10 @@ class Memories(Protocol):
         """Return how many those are."""
         ...
 
+    def passes(self, memory_id: MemoryId, *, scope: Scope, filters: Filters) -> bool:
+        """Return whether a scope may see a memory and the filters let it through."""
+        ...
+
     def ids_of(self, keys: Sequence[int]) -> dict[int, MemoryId]:
         """Return the ids of the memories with these keys."""
         ...
