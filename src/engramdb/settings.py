@@ -28,6 +28,7 @@ NO_SETTINGS = frozenset({"ENGRAM_ACTOR", "ENGRAM_TRACEBACK"})
 """Variables with our prefix that the command line reads itself."""
 DURABILITIES = ("full", "relaxed")
 READERS = ("auto", "rules", "pack", "chat")
+SECRETS_FOR_AGENTS = ("asked", "never")
 DateOrder = Literal["auto", "day-first", "month-first"]
 """How a date in digits is read where both of its first numbers can be a month."""
 KEY_BYTES = 32
@@ -112,6 +113,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Port that `engram serve` listens on."""
     telemetry: str = ""
     """Where `engram serve` sends OpenTelemetry spans: the name of an installed exporter, or nowhere."""
+    secrets_for_agents: str = "asked"
+    """Whether an agent on this machine is told a secret that it asks for by name: `asked` or `never`."""
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """Single policy fields by part, from the `[policy.…]` tables of the file."""
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -123,6 +126,9 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidSettings(f"durability={self.durability!r} must be one of {', '.join(DURABILITIES)}")
         if self.reader not in READERS:
             raise InvalidSettings(f"reader={self.reader!r} must be one of {', '.join(READERS)}")
+        if self.secrets_for_agents not in SECRETS_FOR_AGENTS:
+            rules = ", ".join(SECRETS_FOR_AGENTS)
+            raise InvalidSettings(f"secrets_for_agents={self.secrets_for_agents!r} must be one of {rules}")
         if self.date_order not in get_args(DateOrder):
             orders = ", ".join(get_args(DateOrder))
             raise InvalidSettings(f"date_order={self.date_order!r} must be one of {orders}")
@@ -265,6 +271,12 @@ def _check_key(key: str) -> None:
             f"the store's key has {len(key)} characters and is not {2 * KEY_BYTES} hexadecimal digits",
             hint='Make one with: python -c "import secrets; print(secrets.token_hex(32))"',
         )
+
+
+def child_environment() -> dict[str, str]:
+    """Return the environment for a process that reads a stranger's text: without the store's key."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def forbid_telemetry() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import socket
+import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
@@ -207,6 +208,17 @@ def test_listening_clients_of_mcp_are_bounded(tmp_path: Path) -> None:
     assert answer.startswith(b"HTTP/1.1 503")
     assert b"retry-after: 1" in answer
     assert asked.status_code == 200
+
+
+@surfaces
+def test_threads_take_short_turns_while_a_server_runs(surface: str, tmp_path: Path) -> None:
+    """A write waits for its turn after every statement, so long turns of readers would add up to seconds."""
+    before = sys.getswitchinterval()
+    with served(surface, tmp_path):
+        during = sys.getswitchinterval()
+
+    assert during <= 0.001
+    assert sys.getswitchinterval() == before
 
 
 def _is_closed(one: socket.socket, say: bytes = b"") -> bool:

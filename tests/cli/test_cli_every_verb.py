@@ -30,6 +30,8 @@ NOT_FOR_A_SHELL = {
     "judge_pending": "`engram enrich`",
     "embed_pending": "`engram enrich`, `engram doctor --fix` and `engram models`",
     "import_from": "`engram import`",
+    "import_text": "`engram import -`",
+    "registered_export": "what `engram export` does with a file",
     "imported_from": "a look behind a memory that an import made",
     "export_to": "`engram export`",
     "notebook_sync": "`engram notebook sync`",

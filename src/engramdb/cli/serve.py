@@ -210,7 +210,7 @@ def _serve_http(
 ) -> None:
     if is_open and may_be_remote:
         raise InvalidSettings("--no-token is for this machine only", hint="Leave out --allow-remote.")
-    open_engine = _opener(shared)
+    open_engine = _opener(shared, tells_secrets=False)
     from engramdb.mcp import startup as run  # noqa: PLC0415
     from engramdb.mcp.http import FILE_NAME, tokens_in  # noqa: PLC0415
     from engramdb.mcp.tools import tool_set  # noqa: PLC0415
@@ -246,12 +246,14 @@ def _place(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def _opener(shared: Shared) -> Callable[[], Engram]:
+def _opener(shared: Shared, *, tells_secrets: bool = True) -> Callable[[], Engram]:
     """
     Return what opens the engine later; settings and scope are checked now, while a person may be
-    looking.
+    looking. Over HTTP no secret is told, whoever asks.
     """
     settings, scope = shared.settings(), _scope(shared)
+    if not tells_secrets:
+        settings = replace(settings, secrets_for_agents="never")
     actor = Actor(name=shared.agent or "mcp", kind=ActorKind.AGENT, surface=Surface.MCP)
 
     def open_engine() -> Engram:

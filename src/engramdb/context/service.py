@@ -51,6 +51,7 @@ from engramdb.values import (
     Window,
     WorkingLine,
 )
+from engramdb.vault.disclosure import Audience, disclose_turns
 
 MAX_TURNS = 400
 """The turns of a session that are read for its history."""
@@ -242,7 +243,7 @@ class ContextService:
         if request.history is None and request.session is not None:
             with self._parts.store.read() as tx:
                 stored = tx.turns.list(scope=request.scope, session=request.session, limit=MAX_TURNS)
-                turns = self._parts.forgotten.conceal(tx, stored)
+                turns = disclose_turns(self._parts.forgotten.conceal(tx, stored), Audience.PROMPT)
         said = parse_history(turns)
         if request.history:
             said = self._without_forgotten(said, request.scope)

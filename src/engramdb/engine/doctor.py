@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from engramdb.engine.erasing import check_files
 from engramdb.errors import EmbeddingError, EngramError, StorageError
 from engramdb.index.rebuild import embed_pending, rebuild
 from engramdb.models.embedder import Embedder
@@ -98,6 +99,7 @@ _LOOKS: dict[str, Callable[[Transaction], Check]] = {
     "traits": _check_traits,
     "text index rules": lambda tx: _check_rules("text index rules", tx.terms.version),
     "turn index rules": lambda tx: _check_rules("turn index rules", tx.turn_terms.version),
+    "files": check_files,
 }
 
 

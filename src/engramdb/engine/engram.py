@@ -8,17 +8,20 @@ docstrings here are the public interface, which is why this module is longer tha
 from __future__ import annotations
 
 import builtins
+import copy
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
 
 from msgspec.structs import replace
 
 from engramdb.clock import Clock, SystemClock
+from engramdb.engine.disclosing import DisclosingPart, discloses
 from engramdb.engine.parts import Own, Parts, assemble
 from engramdb.errors import (
     AccessDenied,
@@ -56,6 +59,7 @@ from engramdb.values import (
     EntityProfile,
     Erasure,
     ExportedMemory,
+    FileKind,
     Filters,
     Forecast,
     ForgottenMemory,
@@ -102,12 +106,13 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
     from engramdb.context.agents import AgentTurn
     from engramdb.documents.store import DocumentStore
     from engramdb.engine.idempotency import ReplyStore
-    from engramdb.importing.source import SourceMessage
+    from engramdb.importing.source import SourceFile, SourceMessage
     from engramdb.index.foreign import ProposesRows
     from engramdb.lifecycle.drafts import Draft
     from engramdb.models.capabilities import TokenCounter
     from engramdb.models.embedder import Embedder
     from engramdb.recall.fuse import Reranker
+    from engramdb.vault.disclosure import Audience, Viewer
 
 _ENDING = 8
 """The characters at the end of an id that may stand for the whole."""
@@ -138,12 +143,14 @@ def _guarded(clock: Clock) -> Clock:
     return GuardedClock(clock)
 
 
+@discloses
 class Engram:
     """A long-term memory: give it statements and turns, ask it questions."""
 
     def __init__(self, parts: Parts) -> None:
         self._own_parts = parts
         self._scope = parts.scope
+        self._viewer: Viewer | None = None
 
     @classmethod
     def open(
@@ -215,9 +222,31 @@ class Engram:
         return self._parts.actor
 
     @property
+    def viewer(self) -> Viewer:
+        """Who sees what the verbs return: a person, or an agent where it was opened for one."""
+        if self._viewer is not None:
+            return self._viewer
+        from engramdb.vault.disclosure import Viewer  # noqa: PLC0415 - loads what finds secrets
+
+        return Viewer.of(self.actor, secrets_for_agents=self._parts.settings.secrets_for_agents)
+
+    def shown_to(self, audience: Audience | str, *, may_see_secrets: bool = False) -> Engram:
+        """
+        Return the same engine for somebody else to look at, such as the caller of a server.
+
+        `may_see_secrets` says whether a secret is shown that is asked for by name. It shares everything with
+        this one; close either once.
+        """
+        from engramdb.vault.disclosure import Audience, Viewer  # noqa: PLC0415 - loads what finds secrets
+
+        view = copy.copy(self)
+        view._viewer = Viewer(audience=Audience(audience), may_see_secrets=may_see_secrets)  # noqa: SLF001
+        return view
+
+    @property
     def capture(self) -> AgentCapture:
         """Verbs for what agents produce besides talk: compactions, task results, findings, tool runs."""
-        return self._parts.agent_capture
+        return cast("AgentCapture", DisclosingPart(self, self._parts.agent_capture))
 
     @property
     def documents(self) -> DocumentStore:
@@ -402,7 +431,7 @@ class Engram:
 
     def import_from(
         self,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | SourceFile,
         *,
         kind: str | None = None,
         mapping: Mapping[str, str] | None = None,
@@ -421,11 +450,42 @@ class Engram:
         user in conversations that do not say it. A record that cannot be imported is reported by its place
         and does not stop the others; so is one whose scope `may_enter` refuses.
         """
+        from engramdb.importing.source import SourceFile  # noqa: PLC0415 - few processes import
+
         return self._parts.importing.take_file(
-            Path(path),
+            path if isinstance(path, SourceFile) else Path(path),
             kind=None if kind is None else parse_enum(ImportKind, kind),
             mapping=mapping,
             speaker=speaker,
+            dry_run=dry_run,
+            progress=progress,
+            may_enter=may_enter,
+            scope=self._in(scope),
+        )
+
+    def import_text(
+        self,
+        name: str,
+        text: str,
+        *,
+        kind: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,
+        may_enter: Callable[[Scope], bool] | None = None,
+        scope: Scope | None = None,
+    ) -> ImportReport:
+        """
+        Import a text that a stranger sent, as `import_from` does a file of that name.
+
+        A child process with limits on time and memory reads it; where it comes to no end, nothing is
+        stored and `ImportStopped` is raised. No copy of the text is written anywhere.
+        """
+        return self._parts.importing.take_text(
+            name,
+            text,
+            kind=None if kind is None else parse_enum(ImportKind, kind),
+            mapping=mapping,
             dry_run=dry_run,
             progress=progress,
             may_enter=may_enter,
@@ -465,11 +525,12 @@ class Engram:
         `strategy` puts the candidates in another order than the policy does; `explain` also shows what was
         nearly given. Where memories fall short, `said` is what was said and not kept, unless `turns` is off.
         `quality.answerable` is how likely the answer is among the hits; `abstain` gives none where it is not.
+        A secret is masked unless the question asks for it by its name: "what is the alarm code?".
         """
         narrowed = checked_filters(filters).in_mode(parse_enum(Mode, mode))
         asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
         then = Then(as_of=as_of, valid_at=valid_at)
-        return self._parts.recalls.recall(
+        answer = self._parts.recalls.recall(
             asked,
             session=session,
             then=then,
@@ -478,6 +539,7 @@ class Engram:
             turns=turns,
             abstain=abstain,
         )
+        return self._disclosed(answer)
 
     def timeline(
         self, topic: str, *, entities: Iterable[str] = (), limit: int = 50, scope: Scope | None = None
@@ -542,9 +604,14 @@ class Engram:
 
         return confidence(self._parts, query, scope=self._in(scope), now=self._now())
 
-    def get(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
-        """Return one memory by its id or the last eight characters of it."""
-        return self._parts.lifecycle.get(self._resolve(memory_id, scope), scope=self._in(scope))
+    def get(self, memory_id: MemoryId, *, reveal: bool = False, scope: Scope | None = None) -> Memory:
+        """
+        Return one memory by its id or the last eight characters of it.
+
+        A secret in it is masked, unless told to `reveal` it, which is audited.
+        """
+        found = self._parts.lifecycle.get(self._resolve(memory_id, scope), scope=self._in(scope))
+        return self._listed([found], reveal=reveal)[0]
 
     def list(
         self,
@@ -554,13 +621,14 @@ class Engram:
         filters: Filters | None = None,
         as_of: datetime | None = None,
         valid_at: datetime | None = None,
+        reveal: bool = False,
         scope: Scope | None = None,
     ) -> Sequence[Memory]:
         """
         Return memories, newest first; `before` a memory's id gives the page after it.
 
         With `as_of` those that were believed at that moment, as they were then; with `valid_at` those that
-        were true at one.
+        were true at one. Secrets are masked, unless told to `reveal` them, which is audited.
         """
         check_limit(limit)
         then = Then(as_of=as_of, valid_at=valid_at)
@@ -573,7 +641,7 @@ class Engram:
             if then.is_past:
                 from engramdb.recall.as_of import list_then  # noqa: PLC0415 - loads the read path
 
-                return list_then(
+                found: Sequence[Memory] = list_then(
                     tx,
                     then=then,
                     scope=place,
@@ -582,9 +650,11 @@ class Engram:
                     before=start,
                     now=self._now(),
                 )
-            return tx.memories.list(
-                scope=place, filters=narrowed, limit=limit, before=start, alive_at=self._now()
-            )
+            else:
+                found = tx.memories.list(
+                    scope=place, filters=narrowed, limit=limit, before=start, alive_at=self._now()
+                )
+        return self._listed(found, reveal=reveal)
 
     def turns(
         self,
@@ -597,14 +667,18 @@ class Engram:
         """
         Return the latest turns, oldest of them first; `before` a turn's id gives those that led to it.
 
-        A sentence that says what was forgotten is not shown.
+        A sentence that says what was forgotten is not shown, and a secret is masked.
         """
         check_limit(limit)
         place = self._in(scope)
         with self._parts.store.read() as tx:
             start = None if before is None else self._turn_id(tx, before, place)
             found = tx.turns.list(scope=place, session=session, limit=limit, before=start)
-            return self._parts.forgotten.conceal(tx, found) if tx.forgotten.count() else found
+            earlier = _said_before(tx, found, session)
+            shown = self._parts.forgotten.conceal(tx, found) if tx.forgotten.count() else found
+        from engramdb.vault.disclosure import disclose_turns  # noqa: PLC0415 - loads what finds secrets
+
+        return disclose_turns(shown, self.viewer.audience, before=earlier)
 
     def gaps(self, *, limit: int = 20, after: str | None = None, scope: Scope | None = None) -> Sequence[Gap]:
         """
@@ -962,6 +1036,8 @@ class Engram:
         again where that did not succeed; a user is then named by the token. A user whom no scope names
         raises `UserNotFound`.
         """
+        from engramdb.engine.erasing import FileErasure, clean_files  # noqa: PLC0415 - few processes erase
+
         erased = self._parts.lifecycle.erase(
             None if memory_id is None else self._resolve(memory_id, scope),
             user=user,
@@ -971,7 +1047,14 @@ class Engram:
             scope=self._in(scope),
             expected_version=expected_version,
         )
-        return erased.found
+        order = FileErasure(
+            words=erased,
+            user_scope=None if user is None else replace(self._in(scope), user=Scope(user=user).user),
+            reason=reason,
+            mentions=mentions,
+            dry_run=dry_run,
+        )
+        return clean_files(self._parts, order)
 
     @renamed_argument("if_still", "expected_version")
     def set_status(
@@ -1329,7 +1412,8 @@ class Engram:
         """
         self._parts.write_notes()
         target = Path(path).expanduser().absolute()
-        self._parts.store.back_up(target)
+        with self._registered(FileKind.BACKUP, target, given=str(path)):
+            self._parts.store.back_up(target)
         with self._parts.store.atomic() as tx:
             tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._parts.actor))
         return Backup(path=str(target), size_bytes=target.stat().st_size)
@@ -1422,19 +1506,24 @@ class Engram:
         gone, that stops the sync, unless `delete_many` says so. A folder that holds other things is refused
         unless told to `adopt` it: then they are left alone.
         """
-        from engramdb.notebook.sync import sync_folder  # noqa: PLC0415 - few processes have a notebook
+        from engramdb.notebook.sync import folder_at, sync_folder  # noqa: PLC0415 - few processes have a notebook
 
         self._parts.write_notes()
-        done = sync_folder(
-            self._parts,
-            Path(folder),
-            scope=self._in(scope),
-            dry_run=dry_run,
-            delete=delete,
-            delete_many=delete_many,
-            adopt=adopt,
-            progress=progress,
+        root = folder_at(Path(folder)).root
+        registered = (
+            nullcontext() if dry_run else self._registered(FileKind.NOTEBOOK, root, given=str(folder))
         )
+        with registered:
+            done = sync_folder(
+                self._parts,
+                Path(folder),
+                scope=self._in(scope),
+                dry_run=dry_run,
+                delete=delete,
+                delete_many=delete_many,
+                adopt=adopt,
+                progress=progress,
+            )
         if not dry_run:
             self._parts.embed_later()
         return done
@@ -1470,6 +1559,67 @@ class Engram:
             filters=filters or Filters(statuses=BELIEVED), tiers=frozenset(tiers), history=history
         )
         return export(self._parts.store, self._in(scope), wanted, narrower=narrower)
+
+    def registered_export(self, path: str | PathLike[str]) -> AbstractContextManager[None]:
+        """Note that the block writes an export to a file, so that `erase` reaches it as well."""
+        return self._registered(FileKind.EXPORT, Path(path), given=str(path))
+
+    def _registered(self, kind: FileKind, path: Path, *, given: str) -> AbstractContextManager[None]:
+        from engramdb.engine.erasing import registered_file  # noqa: PLC0415 - few processes write files
+
+        return registered_file(self._parts, kind, path, given=given)
+
+    # --- who may see what -----------------------------------------------------------------------------------
+
+    def _disclosed(self, answer: Recall) -> Recall:
+        """Return an answer as the one who asked may see it; what it asks for by name is shown and audited."""
+        if not any(_is_secret(memory) for memory in _memories_of(answer)):
+            return self._masked(answer)
+        from engramdb.vault.asking import secrets_asked_for  # noqa: PLC0415 - loads what finds secrets
+
+        found = [hit.memory for hit in answer.hits]
+        asked: frozenset[MemoryId] = frozenset()
+        if self.viewer.can_ask_for_secrets:
+            asked = secrets_asked_for(answer.query.text, found)
+        shown = self._masked(answer)
+        try:
+            self._audit_reveal(asked)
+        except EngramError:  # what cannot be audited stays masked
+            return shown
+        whole = {one.id: one for one in found if one.id in asked}
+        hits = tuple(replace(hit, memory=whole.get(hit.memory.id, hit.memory)) for hit in shown.hits)
+        return replace(shown, hits=hits)
+
+    def _masked(self, answer: Recall) -> Recall:
+        from engramdb.vault.disclosure import disclose  # noqa: PLC0415 - loads what finds secrets
+
+        return disclose(answer, self.viewer.audience)
+
+    def _listed(self, found: Sequence[Memory], *, reveal: bool) -> Sequence[Memory]:
+        """Return memories with their secrets masked, or whole where one who may has asked for it."""
+        secret = [one.id for one in found if _is_secret(one)]
+        if not secret:
+            return found
+        from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
+
+        if not reveal:
+            return [disclose(one, Audience.LIST) for one in found]
+        if not self.viewer.can_ask_for_secrets:
+            raise AccessDenied(
+                "this caller may not see secrets",
+                hint="Leave out `reveal`, or use the command line or a token with the permission `secrets`.",
+            )
+        self._audit_reveal(secret)
+        return found
+
+    def _audit_reveal(self, secret: Collection[MemoryId]) -> None:
+        """Note that secrets are shown."""
+        if not secret:
+            return
+        with self._parts.store.atomic() as tx:
+            for one in sorted(secret):
+                shown = AuditEvent(at=self._now(), action=Action.REVEAL, actor=self.actor, target=one)
+                tx.audit.add(shown)
 
     # --- what a call means ----------------------------------------------------------------------------------
 
@@ -1534,3 +1684,26 @@ class Engram:
 
     def _now(self) -> datetime:
         return self._parts.clock.now()
+
+
+SAID_BEFORE = 4
+"""Turns before a page that may ask for the secret which its first turn tells."""
+
+
+def _said_before(tx: Transaction, turns: Sequence[Turn], session: str | None) -> Sequence[Turn]:
+    if not turns:
+        return ()
+    first = turns[0]
+    return tx.turns.list(
+        scope=first.scope, session=session or first.session, limit=SAID_BEFORE, before=first.id
+    )
+
+
+def _is_secret(memory: Memory) -> bool:
+    return memory.security is SecurityTier.CONFIDENTIAL
+
+
+def _memories_of(answer: Recall) -> Iterator[Memory]:
+    yield from (hit.memory for hit in (*answer.hits, *answer.also_considered))
+    yield from (one.memory for one in answer.archived)
+    yield from (memory for one in answer.premises for memory in (one.was, one.now))

@@ -18,7 +18,7 @@ from starlette.routing import Mount, Route
 
 from engramdb.http import idempotency, requests
 from engramdb.http.auth import OPEN, BearerAuthentication
-from engramdb.http.authorization import CallersEngram
+from engramdb.http.authorization import CallersEngram, ReadOnlyTokens
 from engramdb.http.docs import docs_routes
 from engramdb.http.errors import HANDLERS, SafeHeaders, UnexpectedErrors
 from engramdb.http.etags import HeadRequests
@@ -113,6 +113,7 @@ def _layers(engram: Engram, access: Access, monitoring: Monitoring) -> Iterator[
     yield Middleware(Progress)
     yield Middleware(LoadShedding, load=monitoring.load, free={*PROBES, EVENTS})
     if access.tokens is not None:
+        yield Middleware(ReadOnlyTokens)
         is_open = {
             *OPEN,
             *((HEALTH,) if access.is_local else ()),

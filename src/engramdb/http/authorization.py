@@ -6,20 +6,22 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as AsgiScope
 
 from engramdb.acting import acting_as
 from engramdb.engine.engram import Engram
 from engramdb.errors import AccessDenied, UserNotFound
 from engramdb.http.auth import caller
 from engramdb.http.events import reporter
-from engramdb.http.requests import first_attempt_at
+from engramdb.http.requests import first_attempt_at, refuse
 from engramdb.values import Actor, Erasure, ImportReport, Memory, Scope, Turn
-from engramdb.verbs.table import verbs_of_engine
-from engramdb.verbs.verb import ScopeRule, Verb
+from engramdb.vault.disclosure import Audience, disclose
+from engramdb.verbs.table import VERBS, verbs_of_engine
+from engramdb.verbs.verb import ScopeRule, Verb, fields_of
 
 if TYPE_CHECKING:
     from engramdb.http.telemetry import Spans
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _CHANGES: Final = "changes"
 """The method that is no verb: the feed of events, which reads."""
+_IMPORT: Final = "import_text"
 _OF_DRAFTS: Final = "remember_many"
 """The method whose drafts carry the scope that others take as an argument."""
 
@@ -52,10 +55,15 @@ class CallersEngram:
     @property
     def capture(self) -> _CallersCapture:
         """The verbs for what agents produce."""
-        return _CallersCapture(self, self._engram.capture)
+        return _CallersCapture(self, self.shown.capture)
+
+    @property
+    def shown(self) -> Engram:
+        """The engine as the caller may see it: like an agent, with secrets only where its token says so."""
+        return self._engram.shown_to(Audience.AGENT, may_see_secrets=caller().may_see_secrets)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._engram, name)
+        found = getattr(self.shown, name)
         return partial(self.call, name, Engram, found) if callable(found) else found
 
     def call(
@@ -80,30 +88,67 @@ class CallersEngram:
             session = allowed.get("session")
             found = self._engram.replies.observed(content, since=since, scope=place, session=session)
             if found is not None:
-                return found
-        stored: Turn = self.call("observe", Engram, self._engram.observe, content, **options)
+                return disclose(found, Audience.AGENT)
+        stored: Turn = self.call("observe", Engram, self.shown.observe, content, **options)
         return stored
 
-    def import_from(self, path: str | PathLike[str], **options: Any) -> ImportReport:
-        """Import a file, without records that belong to scopes out of the caller's reach."""
+    def import_text(self, name: str, text: str, **options: Any) -> ImportReport:
+        """Import a text, without records that belong to scopes out of the caller's reach."""
         if caller().is_limited:
             options["may_enter"] = partial(reaches, caller())
-        report: ImportReport = self.call("import_from", Engram, self._engram.import_from, path, **options)
+        report: ImportReport = self.call(
+            "import_text", Engram, self._engram.import_text, name, text, **options
+        )
         return report
 
     def erase(self, *arguments: Any, **options: Any) -> Erasure:
-        """Erase; who is limited to a scope is not told which users there are."""
+        """Erase; who is limited to a scope is not told which users there are, nor where files lie."""
         try:
             done: Erasure = self.call("erase", Engram, self._engram.erase, *arguments, **options)
         except UserNotFound as exc:
             raise UserNotFound(exc.message, hint=None if caller().is_limited else exc.hint) from None
-        return done
+        if not caller().is_limited:
+            return done
+        return replace(done, files=tuple(replace(one, path="", why="") for one in done.files))
 
     def remember_many(self, drafts: Iterable[Draft]) -> list[Memory]:
         """Store many statements, each in a scope that the caller may write to."""
         checked = (_in_reach(draft, caller()) for draft in drafts)
-        stored: list[Memory] = self.call("remember_many", CallersEngram, self._engram.remember_many, checked)
+        stored: list[Memory] = self.call("remember_many", CallersEngram, self.shown.remember_many, checked)
         return stored
+
+
+class ReadOnlyTokens:
+    """
+    ASGI middleware that refuses a write by a token that may only read, before any of its body is read.
+
+    What can be rehearsed is looked at later, when it is known whether it is; an import is refused in either
+    case, since reading a stranger's file is what costs.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._writes = {
+            one.http.path: one.name
+            for one in VERBS.values()
+            if one.http is not None and one.writes and one.http.method == "POST" and not _may_rehearse(one)
+        }
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it here."""
+        verb = self._writes.get(scope["path"]) if scope["type"] == "http" else None
+        if verb is None or scope["method"] != "POST" or not caller().is_read_only:
+            await self._app(scope, receive, send)
+            return
+        await refuse(403, _may_only_read(verb))(scope, receive, send)
+
+
+def _may_rehearse(verb: Verb) -> bool:
+    return verb.name != _IMPORT and any(one.name == "dry_run" for one in fields_of(verb.request))
+
+
+def _may_only_read(verb: str) -> AccessDenied:
+    return AccessDenied(f"the token may only read, and {verb} writes", hint="Use a token that may write.")
 
 
 class _CallersCapture:
@@ -115,7 +160,8 @@ class _CallersCapture:
 
     def __getattr__(self, name: str) -> Any:
         act = getattr(self._capture, name)
-        return partial(self._engram.call, name, type(self._capture), act)
+        owner = getattr(self._capture, "part", self._capture)
+        return partial(self._engram.call, name, type(owner), act)
 
 
 def permitted(
@@ -124,7 +170,7 @@ def permitted(
     """Return the options with which this caller may use a verb; raises where it may not."""
     declared = verbs_of_engine().get(verb)
     if who.is_read_only and _writes(verb, declared, options):
-        raise AccessDenied(f"the token may only read, and {verb} writes", hint="Use a token that may write.")
+        raise _may_only_read(verb)
     if not who.is_limited:
         return dict(options)
     if _reaches_beyond(verb, declared, options, takes=takes) or _erases_beyond(verb, options, who):

@@ -11,6 +11,7 @@ import ipaddress
 import re
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 SHUTDOWN_SECONDS = 10
 """How long requests under way may take to finish after the server is told to stop."""
+TURN_SECONDS = 0.0005
+"""How long a thread may compute before another one's turn comes: docs/lab/0061-load-and-linear-time.md."""
 _WAITING_CONNECTIONS = 128
 _ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+")
 
@@ -146,7 +149,7 @@ class Server:
     def run(self, *, ready: Callable[[str], None]) -> None:
         """Serve until told to end; `ready` hears the address once requests are answered."""
         self._server.ready = lambda: ready(self.url)
-        with _ending_in_order(), suppress(KeyboardInterrupt):
+        with short_turns(), _ending_in_order(), suppress(KeyboardInterrupt):
             self._server.run(sockets=[self._listener])
 
     def stop(self) -> None:
@@ -168,6 +171,22 @@ class _AnnouncingServer(uvicorn.Server):
         await super().startup(sockets=sockets)
         if self.started:
             self.ready()
+
+
+@contextmanager
+def short_turns() -> Iterator[None]:
+    """
+    Let threads take short turns while the block runs.
+
+    A write is many short statements, and after each of them it waits for its turn again: beside eight
+    readers and a dream, turns of Python's five milliseconds made it wait for seconds.
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(TURN_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @contextmanager

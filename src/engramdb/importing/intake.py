@@ -26,6 +26,7 @@ from engramdb.errors import (
     SecurityError,
     StatementForgotten,
 )
+from engramdb.importing.clamps import MAX_CONFIDENCE, clamp
 from engramdb.importing.read import KindedRecord
 from engramdb.importing.source import BrokenRecord, SkippedFile, SourceLink, SourceMessage, SourceStatement
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
@@ -97,10 +98,9 @@ class ImportTally(Struct):
     counts: Counter[str] = field(default_factory=Counter)
     by_kind: Counter[str] = field(default_factory=Counter)
     by_scope: Counter[str] = field(default_factory=Counter)
-    scopes: set[Scope] = field(default_factory=set)
-    """Every scope that something of the source belongs to, what is known already included."""
     by_code: Counter[str] = field(default_factory=Counter)
     refusals: list[Refusal] = field(default_factory=list)
+    clamped: Counter[str] = field(default_factory=Counter)
 
     def refuse(self, place: str, code: str) -> None:
         """Count a record that does not come in."""
@@ -128,6 +128,7 @@ class ImportTally(Struct):
             updated=self.counts["updated"],
             retired=self.counts["retired"],
             left_out=self.counts["left out"],
+            clamped=dict(self.clamped),
         )
 
 
@@ -276,18 +277,22 @@ class Intake:
         self._empty = EmptyScopes(pipeline.store)
         self._links = CarriedLinks()
         self.tally = ImportTally()
+        self.scopes = {scope}
+        """Every scope that something of the source belongs to, what is known already included."""
 
     def take(self, batch: Sequence[KindedRecord], *, now: datetime, enrich: bool) -> None:
         """Take a batch in, in one write."""
         items = self._items(batch)
+        self.scopes.update(item.scope for item in items)
         self._links.note(items)
-        fresh = self._fresh(items)
+        fresh = self._clamped(self._fresh(items), now=now)
         while fresh and not self._store(fresh, now=now, enrich=enrich):
             fresh = self._fresh(fresh)  # another import of the same source was faster with some
 
     def preview(self, batch: Sequence[KindedRecord], *, now: datetime) -> None:
         """Count what `take` would do with a batch, and write nothing."""
         fresh = self._fresh([one for one in self._items(batch) if self._is_first(one)])
+        fresh = self._clamped(fresh, now=now)
         with self._pipeline.store.read() as tx:
             for item in fresh:
                 self._preview_one(tx, item, now=now)
@@ -321,6 +326,12 @@ class Intake:
         fresh = [item for item in items if item.mark not in known and first[item.mark] is item]
         self.tally.counts["already"] += len(items) - len(fresh)
         return fresh
+
+    def _clamped(self, items: Sequence[ImportItem], *, now: datetime) -> list[ImportItem]:
+        """Return the items with what they claim held to what can be; their marks are of what they said."""
+        return [
+            replace(item, record=clamp(item.record, now=now, changed=self.tally.clamped)) for item in items
+        ]
 
     def _is_first(self, item: ImportItem) -> bool:
         """Return whether a dry run meets a record for the first time, and count it where it does not."""
@@ -413,7 +424,6 @@ class Intake:
         counts["turns"] += sum(one.turn_id is not None for one in noted)
         counts["added"] += len(new)
         counts["flagged"] += sum(memory.is_suspicious for memory in new)
-        self.tally.scopes.update(item.scope for item in items)
         self.tally.by_scope.update(str(item.scope) for item in items if item.mark in marks)
 
     def _preview_one(self, tx: Transaction, item: ImportItem, *, now: datetime) -> None:
@@ -470,7 +480,7 @@ def draft_of(record: SourceStatement, scope: Scope) -> Draft:
         valid_from=record.valid_from,
         valid_to=record.valid_to,
         moments=record.moments,
-        confidence=record.confidence,
+        confidence=MAX_CONFIDENCE if record.confidence is None else min(record.confidence, MAX_CONFIDENCE),
         importance=record.importance,
         layer=record.layer,
         type=record.type,

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from engramdb.errors import InvalidContent
 from engramdb.lifecycle.drafts import Draft, checked, in_utc
 from engramdb.lifecycle.filing import file_draft
 from engramdb.lifecycle.pair_rules import is_negation
@@ -23,7 +24,7 @@ from engramdb.text.affect import affect, sentiment
 from engramdb.text.detail import levels
 from engramdb.text.identity import WITHHELD_WORDS, fingerprint_of
 from engramdb.text.moments import named_times
-from engramdb.text.pii import classify, conceal_secrets, holds_more
+from engramdb.text.pii import CONCEALED, classify, conceal_secrets, holds_more
 from engramdb.text.relations import read_statement
 from engramdb.text.traits import infer_traits, topic_terms
 from engramdb.text.validity import read_validity
@@ -38,8 +39,9 @@ from engramdb.values import (
     Voice,
     new_id,
 )
-from engramdb.values.memory import INJECTION
+from engramdb.values.memory import DREAMT, INJECTION, SUMMED_UP
 from engramdb.values.query import parse_enum
+from engramdb.vault.masking import Secrets, mask_memory
 
 
 class Candidate(Struct, frozen=True):
@@ -80,6 +82,7 @@ def candidate(
 ) -> Candidate:
     """Return the draft as a candidate, enriched now or left for later; raises where it may not enter."""
     content = checked(draft, policy)
+    _refuse_masked(draft, content)
     screen = screen or Screen(policy)
     flags = _flags(draft, content, screen, actor)
     memory = born(draft, content, policy, flags=flags, now=now, screen=screen)
@@ -93,16 +96,38 @@ def candidate(
         replaces=claim.replaces,
         **_times(draft, memory, now=now, date_order=date_order),
     )
-    if enrich:
-        memory = enriched(memory, outcome=draft.outcome)
+    memory = enriched(memory, outcome=draft.outcome) if enrich else memory.evolve(security=_tier(memory))
     return Candidate(
         memory=memory,
         fingerprint=fingerprint_of(memory),
-        topics=topic_terms(content) if memory.provenance.session is not None else frozenset(),
-        entities=draft.entities,
+        topics=topic_terms(open_words(memory)) if memory.provenance.session is not None else frozenset(),
+        entities=open_names(memory, draft.entities),
         is_enriched=enrich,
         has_importance=draft.importance is not None and draft.extractor is None,
     )
+
+
+def _refuse_masked(draft: Draft, content: str) -> None:
+    """Refuse what a masked secret stands in: it would take the place of the secret itself."""
+    is_retold = (draft.extractor or "").startswith((DREAMT, SUMMED_UP))
+    if CONCEALED in content and not is_retold:
+        raise InvalidContent(
+            f"the statement holds {CONCEALED}, which stands for a secret that was not shown",
+            hint="State it with the secret itself, or leave the stored memory as it is.",
+        )
+
+
+def open_words(memory: Memory) -> str:
+    """Return the words that names, tags and topics may be made of: those of no secret."""
+    if memory.security is not SecurityTier.CONFIDENTIAL:
+        return memory.content
+    return mask_memory(memory).content.replace(CONCEALED, "…")
+
+
+def open_names(memory: Memory, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names, of those given, that hold nothing of a secret."""
+    is_secret = memory.security is SecurityTier.CONFIDENTIAL
+    return Secrets.of(memory).without(names) if is_secret else names
 
 
 def _claim(draft: Draft, memory: Memory) -> _Claim:
@@ -272,16 +297,18 @@ def _with_source(made: Provenance) -> Provenance:
 def enriched(memory: Memory, *, outcome: TaskOutcome | None = None) -> Memory:
     """Return the memory with security tier, affect, traits and levels of detail."""
     felt = affect(memory.content, outcome=outcome, is_correction=memory.category == "correction")
-    return memory.evolve(
-        security=_tier(memory),
+    classified = memory.evolve(security=_tier(memory))
+    is_secret = classified.security is SecurityTier.CONFIDENTIAL
+    shown = mask_memory(classified) if is_secret else classified
+    return classified.evolve(
         affect=felt,
-        traits=infer_traits(memory.content, sentiment=sentiment(felt)),
+        traits=infer_traits(open_words(classified), sentiment=sentiment(felt)),
         detail=levels(
-            memory.content,
-            subject=memory.subject,
-            predicate=memory.predicate,
-            object=memory.object,
-            category=memory.category,
+            shown.content,
+            subject=shown.subject,
+            predicate=shown.predicate,
+            object=shown.object,
+            category=shown.category,
         ),
     )
 

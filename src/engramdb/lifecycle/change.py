@@ -39,8 +39,10 @@ from engramdb.values import (
     Memory,
     MemoryId,
     Scope,
+    SecurityTier,
     Status,
 )
+from engramdb.values.memory import Detail, Traits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,8 +93,17 @@ def _check_still(memory: Memory, seen: Memory) -> None:
         )
     if seen.id != memory.id:
         raise InvalidQuery(f"expected_version is memory {seen.id}, and {memory.id} is to be changed")
-    if seen.stated != memory.stated:
+    if _without_words(seen) != _without_words(memory):
         raise MemoryChanged(f"memory {memory.id} is no longer as it was seen")
+
+
+def _without_words(memory: Memory) -> Memory:
+    """Return a confidential memory as it compares to one that was shown masked; words never change alone."""
+    if memory.security is not SecurityTier.CONFIDENTIAL:
+        return memory.stated
+    blank = dict.fromkeys(("statement", "verbatim", "answers", "subject", "object", "replaces"))
+    lists = dict.fromkeys(("refers_to", "claims", "moments"), ())
+    return memory.stated.evolve(content="", detail=Detail(), traits=Traits(), **blank, **lists)
 
 
 class ChangeRequest(Struct, frozen=True, kw_only=True):

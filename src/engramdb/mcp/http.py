@@ -14,7 +14,7 @@ from engramdb.http.connections import Connections
 from engramdb.http.guard import Guard
 from engramdb.http.limits import Limits
 from engramdb.http.load_shedding import Load, LoadShedding, busy
-from engramdb.http.server import own_names, server_config
+from engramdb.http.server import own_names, server_config, short_turns
 from engramdb.http.tokens import NamedTokens, Tokens, stored_token
 from engramdb.mcp.server import UNNAMED
 from engramdb.values import Actor, ActorKind, Surface
@@ -123,7 +123,8 @@ class HttpServer:
     def run(self, *, ready: Callable[[str], None]) -> None:
         """Serve until told to end; `ready` hears the address once requests are answered."""
         self._server.ready = lambda: ready(self.url)
-        self._server.run(sockets=[self._listener])
+        with short_turns():
+            self._server.run(sockets=[self._listener])
 
     def stop(self) -> None:
         """Let requests under way finish, then end `run`."""

@@ -24,6 +24,7 @@ from engramdb.mcp.render import listed
 from engramdb.mcp.tool import Visit
 from engramdb.mcp.tools import gaps_text, recall_text, status_text
 from engramdb.values import Actor, ActorKind, Filters, Kind, Memory, Surface
+from engramdb.vault.disclosure import Audience
 from engramdb.verbs.store import StatusRequest
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _tell(visit: Visit, given: Mapping[str, str]) -> str:
     topic = given.get("topic", "")
     if not topic.strip():
         raise InvalidQuery("the topic is empty", hint="Say what it is about.")
-    answer = visit.engram.recall(topic, limit=_ENOUGH, session=visit.session)
+    answer = visit.engram.shown_to(Audience.PROMPT).recall(topic, limit=_ENOUGH, session=visit.session)
     return TELL.format(topic=topic, memories=recall_text(answer))
 
 

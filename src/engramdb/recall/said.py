@@ -20,11 +20,11 @@ from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
 from engramdb.text.excerpts import Excerpt, best_excerpt
 from engramdb.text.normalize import normalize_text
-from engramdb.text.pii import conceal_secrets
 from engramdb.text.pii_spoken import MAX_BETWEEN, awaited_secret
 from engramdb.text.sentences import sentences
 from engramdb.text.terms import distinct_terms, query_terms, retells
 from engramdb.values import Filters, Hit, Memory, Role, SaidTurn, Status, Turn
+from engramdb.vault.masking import mask_secrets
 
 if TYPE_CHECKING:
     from engramdb.recall.gather import KnowsForgotten
@@ -114,7 +114,7 @@ class SaidCandidate(Struct, frozen=True):
         """Return it as the answer shows it: believed no more than the ceiling, and no secret in it."""
         return SaidTurn(
             turn_id=self.turn.id,
-            excerpt=conceal_secrets(self.excerpt.text, answering=answering),
+            excerpt=mask_secrets(self.excerpt.text, answering=answering),
             role=self.turn.role,
             speaker=self.turn.speaker,
             session=self.turn.session,

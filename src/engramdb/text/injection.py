@@ -321,7 +321,7 @@ _TAGS_TRICKS = lazy("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007
 _OVERRIDES = lazy("[\u202d\u202e]")
 _INSIDE_WORDS = lazy("(?<=[A-Za-z])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+(?=[A-Za-z ])")
 _MIXED_WORD = lazy(
-    "(?=[A-Za-z]*[\u0370-\u03ff\u0400-\u052f])(?=[\u0370-\u03ff\u0400-\u052f]*[A-Za-z])"
+    "(?=[A-Za-z]{0,39}[\u0370-\u03ff\u0400-\u052f])(?=[\u0370-\u03ff\u0400-\u052f]{0,39}[A-Za-z])"
     "[A-Za-z\u0370-\u03ff\u0400-\u052f]{3,40}"
 )
 _STYLED = lazy("[\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001d400-\U0001d7ff]")

@@ -61,6 +61,8 @@ class Action(StrEnum):
     NOTEBOOK = "notebook"
     ANSWER = "answer"
     UNDO = "undo"
+    REVEAL = "reveal"
+    """A secret was shown to somebody who asked for it by name."""
     FLUSH = "flush"
     WORKING_MEMORY = "working_memory"
     AUTHENTICATE = "authenticate"

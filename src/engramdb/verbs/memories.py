@@ -53,6 +53,9 @@ from engramdb.verbs.verb import (
 
 CHANGE = "See and change memories"
 Reinstate = Annotated[bool, about("Let what it had superseded count again.")]
+Reveal = Annotated[
+    bool, about("Show secrets whole, to those who may see them; it is audited.", only=("cli", "http"))
+]
 MAX_STATEMENTS = 1000
 """Statements in one request; a writer with more sends several, and learns after each what is durable."""
 
@@ -172,6 +175,7 @@ class ListRequest(ScopedRequest, frozen=True, kw_only=True):
     filters: Annotated[Filters, about("What a memory must be to count.")] = Filters()
     as_of: Annotated[Moment | None, about("Those believed at this moment, as they were then.")] = None
     valid_at: Annotated[Moment | None, about("Those true at this moment.")] = None
+    reveal: Reveal = False
 
 
 @verb(
@@ -185,6 +189,8 @@ class ListRequest(ScopedRequest, frozen=True, kw_only=True):
 )
 class GetRequest(OneMemory, frozen=True, kw_only=True):
     """Show one memory with everything that is known about it."""
+
+    reveal: Reveal = False
 
 
 @verb(

@@ -161,7 +161,6 @@ class BackupRequest(Request, frozen=True, kw_only=True):
 
 @verb(
     "import_text",
-    engine="import_from",
     gives=ImportReport,
     writes=True,
     idempotent=True,
@@ -197,17 +196,6 @@ class ImportTextRequest(ScopedRequest, frozen=True, kw_only=True):
         about('The columns of a table by the fields they fill, such as {"content": "text"}.'),
     ] = field(default_factory=dict)
     dry_run: Annotated[bool, about("Import nothing and only count.")] = False
-
-    def call(self, engram: Any, **options: Any) -> Any:
-        """Import the text from a file that is there for the moment."""
-        import tempfile  # noqa: PLC0415 - declaring verbs stays quick
-        from pathlib import Path  # noqa: PLC0415
-
-        given = self.arguments()
-        with tempfile.TemporaryDirectory(prefix="engram-") as folder:
-            file = Path(folder) / given.pop("name")
-            file.write_text(given.pop("text"), encoding="utf-8", newline="")
-            return engram.import_from(file, **given, **options)
 
 
 @verb(

@@ -118,6 +118,10 @@ class Erasures(Protocol):
         """Return the scope and every narrower one, those in which something was ever stored."""
         ...
 
+    def erased_among(self, memory_ids: Sequence[MemoryId]) -> Sequence[MemoryId]:
+        """Return those of the memories that are erased."""
+        ...
+
     def users_within(self, scope: Scope) -> Sequence[str]:
         """Return the names of the users of the scope and of every narrower one."""
         ...

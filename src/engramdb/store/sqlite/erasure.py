@@ -214,6 +214,11 @@ class ErasuresTable:
         sql = f"SELECT project, squad, agent, channel, user FROM scopes WHERE {_WITHIN} ORDER BY id"
         return [scope_from(row) for row in self._connection.execute(sql, scope_columns(scope))]
 
+    def erased_among(self, memory_ids: Sequence[MemoryId]) -> Sequence[MemoryId]:
+        """Return those of the memories that are erased."""
+        sql = "SELECT id FROM memories WHERE status = 'erased' AND id IN (SELECT value FROM json_each(?))"
+        return [one for (one,) in self._connection.execute(sql, (to_json(list(memory_ids)),))]
+
     def users_within(self, scope: Scope) -> Sequence[str]:
         """Return the names of the users of the scope and of every narrower one."""
         sql = f"SELECT DISTINCT user FROM scopes WHERE {_WITHIN} AND user <> '' ORDER BY user"
