@@ -12,6 +12,7 @@ import hashlib
 import random
 import re
 import secrets
+import shutil
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
@@ -352,13 +353,15 @@ SURFACES = {"library": ask_library, "http": ask_http, "tools": ask_tools}
 def compare(folder: Path, monkeypatch: pytest.MonkeyPatch, surface: str, seed: int) -> str:
     """Return the answers that differ between the two lives, near the place where they do."""
     told = []
-    for name, crowd in (("alone", None), ("among", Crowd(seed))):
-        (folder / name).mkdir()
-        path, clock = folder / name / "memory.db", ManualClock(BEGIN)
+    home = folder / "home"  # the same for both: some answers name the file
+    for crowd in (None, Crowd(seed)):
+        home.mkdir()
+        path, clock = home / "memory.db", ManualClock(BEGIN)
         with same_chances(monkeypatch):
             with open_store(path, clock) as engram:
                 made = live(engram, clock, crowd)
             told.append(SURFACES[surface](path, clock, made))
+        shutil.rmtree(home)
     alone, among = told
     return "\n\n".join(
         f"{verb}:\n{_around(one, other)}\n{_around(other, one)}"
