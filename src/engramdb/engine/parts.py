@@ -163,7 +163,7 @@ class Parts:
         """A caller's own index, audited."""
         from engramdb.engine.assemble import audited_index  # noqa: PLC0415
 
-        return audited_index(self._own.vector_index, self.store, self.clock)
+        return audited_index(self._own.vector_index, self.store, self.clock, self.guard)
 
     @lazy_property
     def spaces(self) -> VectorSpaces:
