@@ -36,6 +36,7 @@ VERBS: dict[str, Callable[[Engram, Memory, str, Memory], object]] = {
     ),
     "pin": lambda engram, one, _, seen: engram.pin(one.id, expected_version=seen),
     "unpin": lambda engram, one, _, seen: engram.unpin(one.id, expected_version=seen),
+    "release": lambda engram, one, _, seen: engram.release(one.id, expected_version=seen),
     "promote": lambda engram, one, _, seen: engram.promote(one.id, expected_version=seen),
     "demote": lambda engram, one, _, seen: engram.demote(one.id, expected_version=seen),
     "restore": lambda engram, one, _, seen: engram.restore(one.id, expected_version=seen),

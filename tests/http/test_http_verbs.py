@@ -452,6 +452,7 @@ def test_scopes_hold_for_every_verb(client: TestClient) -> None:
         "unmerge": one,
         "pin": {"id": memory["id"], "scope": {"user": "bob"}},
         "unpin": {"id": memory["id"], "scope": {"user": "bob"}},
+        "release": {"id": memory["id"], "scope": {"user": "bob"}},
     }
 
     changed = {verb: client.post(f"/v1/{verb}", json=body).status_code for verb, body in bodies.items()}

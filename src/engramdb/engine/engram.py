@@ -1101,6 +1101,26 @@ class Engram:
             expected_version=expected_version,
         )
 
+    def release(
+        self,
+        memory_id: MemoryId,
+        *,
+        reason: str = "",
+        expected_version: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """
+        Let a memory that was held back as suspicious, such as a quarantined import, into windows.
+
+        Only a person may: `list` with the flag `quarantined` shows what waits.
+        """
+        return self._parts.lifecycle.release(
+            self._resolve(memory_id, scope),
+            reason=reason,
+            scope=self._in(scope),
+            expected_version=expected_version,
+        )
+
     @renamed_argument("if_still", "expected_version")
     def feedback(
         self,

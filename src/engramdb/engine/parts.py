@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from engramdb.context.agents import Agents
     from engramdb.context.service import ContextService
     from engramdb.documents.store import DocumentStore
-    from engramdb.engine.assemble import ChatRoles
+    from engramdb.engine.assemble import ChatRoles, WatchedHostility
     from engramdb.engine.idempotency import ReplyStore
     from engramdb.engine.scheduler import Scheduler
     from engramdb.engine.status import HealthStore
@@ -243,7 +243,14 @@ class Parts:
             forgotten=self.forgotten,
             merging=self.policy.dream,
             date_order=self.settings.date_order,
+            hostility=self._hostility(),
         )
+
+    def _hostility(self, *, is_quick: bool = False) -> WatchedHostility | None:
+        """Return what tells attempts to steer an agent beside the patterns."""
+        from engramdb.engine.assemble import choose_hostility  # noqa: PLC0415
+
+        return choose_hostility(self.settings, self.health, is_quick=is_quick)
 
     @lazy_property
     def capture(self) -> Capture:
@@ -323,6 +330,7 @@ class Parts:
         from engramdb.recall.gather import Sources  # noqa: PLC0415
 
         return Sources(
+            hostility=self._hostility(is_quick=True),
             store=self.store,
             embedder=self.embedder,
             lexical=self.lexical,

@@ -51,6 +51,7 @@ from engramdb.values import (
     Scope,
     Source,
 )
+from engramdb.values.memory import QUARANTINED
 
 _MARK_BYTES = 16
 MAX_REFUSALS = 100
@@ -163,6 +164,19 @@ def without_settling(prepared: Prepared, scopes: frozenset[Scope]) -> Prepared:
         prepared,
         neighbors={place: near for place, near in prepared.neighbors.items() if place in settled},
         siblings={place: alike for place, alike in prepared.siblings.items() if place in settled},
+    )
+
+
+def quarantine(prepared: Prepared) -> Prepared:
+    """Return what was prepared with what reads like an instruction to an agent in quarantine."""
+    return replace(
+        prepared,
+        candidates=[
+            replace(one, memory=one.memory.evolve(flags=(*one.memory.flags, QUARANTINED)))
+            if one.memory.is_suspicious and QUARANTINED not in one.memory.flags
+            else one
+            for one in prepared.candidates
+        ],
     )
 
 
@@ -380,7 +394,7 @@ class Intake:
             on_rejection=rejections.append,
         )
         bare = self._empty.among((item.kind, item.scope) for item, _ in statements)
-        prepared = without_settling(prepared, bare)
+        prepared = quarantine(without_settling(prepared, bare))
         admitted, refused = _split_admitted(
             [item for item, _ in statements], prepared, has_refused=bool(rejections)
         )

@@ -44,6 +44,7 @@ class Action(StrEnum):
     FOREIGN_INDEX = "foreign_index"
     PIN = "pin"
     UNPIN = "unpin"
+    RELEASE = "release"
     RELABEL = "relabel"
     SET_STATUS = "set_status"
     LINK = "relate"
@@ -187,8 +188,11 @@ class ErasureMention(Struct, frozen=True, kw_only=True):
     """Something else that holds the words of an erased memory, or the name of an erased user."""
 
     kind: MentionKind
+    """What it is."""
     id: str
+    """Its id; of a document, its number."""
     scope: Scope
+    """Where it was said."""
 
 
 class Erasure(Struct, frozen=True, kw_only=True):

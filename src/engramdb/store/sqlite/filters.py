@@ -94,6 +94,7 @@ _TRAIT = f"SELECT t.memory FROM memory_traits t WHERE t.kind = ? AND t.value {AM
 _PATH = "SELECT t.memory FROM memory_traits t WHERE t.kind = ? AND ({})"
 _IS_BELOW = "t.value = ? OR (t.value > ? AND t.value < ?)"
 _SESSION = f"SELECT o.key FROM memories o WHERE o.session {AMONG}"
+_FLAGGED = f"SELECT o.key FROM memories o JOIN json_each(o.flags) f WHERE o.flags <> '[]' AND f.value {AMONG}"
 _SPEAKING = (
     f"SELECT x.memory FROM entity_mentions x WHERE x.entity IN (SELECT n.entity FROM entity_names n "
     f"WHERE n.scope IN ({VISIBLE}) AND n.folded {AMONG} AND {IS_LIVE_NAME} "
@@ -208,6 +209,8 @@ def _word_holders(scope: Scope, filters: Filters) -> Iterator[KeysQuery]:
         yield KeysQuery(any_of, "t.memory", [PATH, *(end for path in paths for end in _path_bounds(path))])
     if filters.sessions:
         yield KeysQuery(_SESSION, "o.key", [to_json(sorted(filters.sessions))])
+    if filters.flags:
+        yield KeysQuery(_FLAGGED, "o.key", [to_json(sorted(filters.flags))])
     if filters.entities:
         place, folds = scope_columns(scope), to_json(sorted(name_folds(filters.entities)))
         by_name = [*place, folds, INDEXED, to_json(sorted(filters.entities)), *place]
