@@ -150,9 +150,7 @@ def main() -> None:
                     told.append((ask["secret_id"], is_told, len(others)))
                     naively += wanted in baseline(said, ask["text"])
     print(f"secrets told                 {len(secrets)}")
-    print(
-        f"shown unasked, by Engram     {len(which)} different, {leaked.total()} times, {len(leaked)} paths"
-    )
+    print(f"shown unasked, by Engram     {len(which)} different, {leaked.total()} times, {len(leaked)} paths")
     print(f"shown unasked, verbatim      {len(naive)} different (recall alone)")
     print(f"given when asked by name     {sum(one[1] for one in told)} of {len(told)}; verbatim {naively}")
     print(f"others shown along with them {sum(one[2] for one in told)}")
