@@ -98,7 +98,7 @@ WRITTEN: Final = {
     "unpin": Action.UNPIN,
     "feedback": Action.FEEDBACK,
     "restore": Action.RESTORE,
-    "release": Action.RESTORE,
+    "release": Action.RELEASE,
     "promote": Action.PROMOTE,
     "demote": Action.DEMOTE,
     "link": Action.LINK,

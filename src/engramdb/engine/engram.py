@@ -310,9 +310,13 @@ class Engram:
         return turn
 
     def flush(self, *, session: str | None = None, scope: Scope | None = None) -> int:
-        """Read the turns that still wait, of one session if given, and return how many there were."""
+        """
+        Read the turns that still wait, and return how many there were.
+
+        Of one session if given, else of exactly the scope that is named or worked in, or of the whole store.
+        """
         conversation = None if session is None else (self._in(scope), session)
-        return self._parts.turn_reader.flush(conversation)
+        return self._parts.turn_reader.flush(conversation, owner=self._confined(scope))
 
     def end_session(self, session: str, *, scope: Scope | None = None) -> Memory | None:
         """Read what still waits of a session and store a summary of it; a short or trivial one has none."""
@@ -1326,9 +1330,13 @@ class Engram:
         dry_run: bool = False,
         steps: Sequence[str] | None = None,
         progress: Callable[[str, float], None] | None = None,
+        scope: Scope | None = None,
     ) -> DreamReport:
         """
-        Consolidate the whole store once: merge, settle, conclude, connect, ask; all steps or those named.
+        Consolidate memories once: merge, settle, conclude, connect, ask; all steps or those named.
+
+        Concerns the whole store, or exactly one scope: the one named, or the one that the engine was opened
+        in. A dream of a scope neither reads nor changes what is outside of it, wider scopes included.
 
         Works in small writes beside everything else, one dream at a time; an interrupted one goes on where it
         stopped. With `dry_run` it only tells what it would do first. `progress` is told each step and the
@@ -1337,11 +1345,17 @@ class Engram:
         from engramdb.dream.service import dream_once  # noqa: PLC0415 - loads the dream
 
         self._parts.write_notes()
-        return dream_once(self._parts, steps=steps, dry_run=dry_run, progress=progress)
+        return dream_once(
+            self._parts, scope=self._confined(scope), steps=steps, dry_run=dry_run, progress=progress
+        )
 
-    def dreams(self, *, limit: int = 10, before: int | None = None) -> Sequence[DreamReport]:
+    def dreams(
+        self, *, limit: int = 10, before: int | None = None, scope: Scope | None = None
+    ) -> Sequence[DreamReport]:
         """
         Return the reports of the latest dreams, newest first; an unfinished one tells how far it came.
+
+        All of them, or those of exactly one scope: the one named, or the one that the engine was opened in.
 
         `before` a report's `number` gives the page after it.
         """
@@ -1349,7 +1363,8 @@ class Engram:
         if before is not None:
             check_number("before", before)
         with self._parts.store.read() as tx:
-            return [run.report for run in tx.dreams.recent(limit=limit, before=before)]
+            place = self._confined(scope)
+            return [run.report for run in tx.dreams.recent(limit=limit, before=before, scope=place)]
 
     def age(self, *, dry_run: bool = False, progress: Callable[[int], None] | None = None) -> AgeReport:
         """
@@ -1402,11 +1417,15 @@ class Engram:
         """Note that something happened after which slow work may be due, such as the end of a turn."""
         self._parts.scheduler.schedule(reason)
 
-    def status(self) -> StatusReport:
-        """Return a look at the whole: counts, sizes, what waits, what fails, what the background does."""
-        from engramdb.engine.status import overview  # noqa: PLC0415 - few processes ask
+    def status(self, *, scope: Scope | None = None) -> StatusReport:
+        """
+        Return a look at the whole: counts, sizes, what waits, what fails, what the background does.
 
-        return overview(self._parts)
+        With a `scope`, only counts of what it sees and what of that waits.
+        """
+        from engramdb.engine.status import overview, scope_overview  # noqa: PLC0415 - few processes ask
+
+        return overview(self._parts) if scope is None else scope_overview(self._parts, self._in(scope))
 
     def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
         """
@@ -1711,6 +1730,11 @@ class Engram:
                 f"a scope is a Scope, not {type(place).__name__}", hint='Give one, such as Scope(user="ann").'
             )
         return place
+
+    def _confined(self, scope: Scope | None) -> Scope | None:
+        """Return the scope that a verb of the whole store is confined to; None where it is not."""
+        place = self._in(scope)
+        return None if scope is None and place == GLOBAL else place
 
     def _of_agent(self, agent: str | None, scope: Scope | None) -> Scope:
         """Return the scope of an agent inside the one given."""

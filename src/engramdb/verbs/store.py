@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, field
 
 from engramdb.values import (
+    GLOBAL,
     Action,
     AuditEvent,
     Backup,
@@ -32,13 +33,22 @@ FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,99}$(?!\n)"
     gives=StatusReport,
     writes=False,
     idempotent=True,
-    scope=ScopeRule.STORE,
     http=Route(method="GET", path="/v1/status", tag="state"),
     cli=Command(words="status", section=UPKEEP, examples=("status --store memory.db",)),
     mcp="status",
 )
-class StatusRequest(Request, frozen=True, kw_only=True):
-    """Show counts, sizes, what waits, what works and what fails, each with its age."""
+class StatusRequest(ScopedRequest, frozen=True, kw_only=True):
+    """
+    Show counts, sizes, what waits, what works and what fails, each with its age.
+
+    In a scope, only counts of what it sees and what of that waits.
+    """
+
+    def call(self, engram: Any, **options: Any) -> StatusReport:
+        """Look at the scope that is named or worked in, or at the whole store."""
+        own = None if engram.scope == GLOBAL else engram.scope
+        report: StatusReport = engram.status(scope=own if self.scope is None else self.scope, **options)
+        return report
 
 
 @verb(
