@@ -210,6 +210,16 @@ def test_listening_clients_of_mcp_are_bounded(tmp_path: Path) -> None:
     assert asked.status_code == 200
 
 
+def test_sessions_of_mcp_are_bounded_and_expire(tmp_path: Path) -> None:
+    """One too many is told when to come again; one that is idle for long makes room."""
+    with served("mcp", tmp_path, max_sessions=2, session_idle_seconds=1.0) as server:
+        answers = [server.ask() for _ in range(3)]
+        _until(lambda: server.ask().status_code == 200)
+
+    assert [one.status_code for one in answers] == [200, 200, 503]
+    assert answers[2].headers["Retry-After"] == "1"
+
+
 @surfaces
 def test_threads_take_short_turns_while_a_server_runs(surface: str, tmp_path: Path) -> None:
     """A write waits for its turn after every statement, so long turns of readers would add up to seconds."""

@@ -242,6 +242,22 @@ def test_a_second_erasure_reaches_a_backup_that_was_away(engram: Engram, tmp_pat
     assert holders(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    "name", ["memory.db.backups/a.db", "memory.db.before-restore-20260101T000000.000000Z"]
+)
+def test_copies_beside_the_store_are_found_without_being_registered(
+    engram: Engram, tmp_path: Path, name: str
+) -> None:
+    """A process that was killed, or a restored store, registers nothing: the names tell."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    engram._own_parts.store.back_up(tmp_path / name)
+
+    done = engram.erase(user=ANN.user)
+
+    assert (FileKind.BACKUP, FileOutcome.REWRITTEN) in [(one.kind, one.outcome) for one in done.files]
+    assert holders(tmp_path) == []
+
+
 def test_doctor_sees_a_file_that_holds_erased_memories(engram: Engram, tmp_path: Path) -> None:
     """An old export that came back to its place is found by the ids in it."""
     exported(engram, tmp_path)

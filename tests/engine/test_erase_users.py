@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_an_unknown_user_is_not_clean(engram: Engram, user: str, dry_run: bool) 
 @pytest.mark.parametrize("stored", ["NFC", "NFD"])
 @pytest.mark.parametrize("asked", ["NFC", "NFD"])
 def test_two_spellings_that_look_the_same_are_one_user(
-    engram: Engram, store_path: Path, stored: str, asked: str
+    engram: Engram, store_path: Path, stored: Literal["NFC", "NFD"], asked: Literal["NFC", "NFD"]
 ) -> None:
     """A name is the same name in every normal form of its characters."""
     engram.remember("I like zanzibarium", scope=Scope(user=unicodedata.normalize(stored, ANGSTROM)))

@@ -210,7 +210,8 @@ def _show(report: ImportReport) -> None:
         out(f"{counted(report.already, 'record', 'records')} known from an earlier import, or there twice")
     if report.flagged:
         like = counted(report.flagged, "record reads", "records read")
-        out(warning(f"{like} like instructions to an agent: kept out of automatic context"))
+        out(warning(f"{like} like instructions to an agent: in quarantine, out of automatic context"))
+        out(dim("  `engram list --flag quarantined` shows them, `engram release ID` lets one in"))
     if report.clamped:
         named = " and ".join(f"{number:,} {what}" for what, number in report.clamped.items())
         out(f"{named} held to what an import may claim")

@@ -45,7 +45,7 @@ from engramdb.values import (
     Support,
     Undone,
 )
-from engramdb.values.memory import INJECTION, RETURNED
+from engramdb.values.memory import INJECTION, QUARANTINED, RETURNED
 from engramdb.verbs.errors import FAILED
 from engramdb.verbs.wording import hidden_scope, is_said_otherwise
 
@@ -64,7 +64,10 @@ _TIERS = {
     SecurityTier.SENSITIVE: "stored as sensitive (personal): left out of notebooks and exports",
     SecurityTier.CONFIDENTIAL: "stored as confidential (a secret): left out of files and most prompts",
 }
-_FLAGS = {INJECTION: "reads like an instruction to an agent: kept out of automatic context"}
+_FLAGS = {
+    INJECTION: "reads like an instruction to an agent: kept out of automatic context",
+    QUARANTINED: "came with an import, in quarantine: `engram release` lets it in",
+}
 
 
 def look_beside(engram: Engram, memory: Memory) -> list[tuple[EdgeType, Memory]]:
@@ -250,6 +253,12 @@ def show_acts(acts: Sequence[Act]) -> None:
 
 def _act_words(act: Act) -> str:
     return f"{act.action} by {one_line(act.actor.name)}, {memories(act.memories)}"
+
+
+@shows("release")
+def show_released(memory: Memory) -> None:
+    """Show a memory that windows may hold again."""
+    out(f"released {short(memory.id)}  {one_line(readable(memory))}")
 
 
 @shows("pin", "unpin")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
 from msgspec.structs import replace
 
 from engramdb.clock import Clock, SystemClock
+from engramdb.engine.auditing import DOCUMENTS_READ, AuditedPart, audits
 from engramdb.engine.disclosing import DisclosingPart, discloses
 from engramdb.engine.parts import Own, Parts, assemble
 from engramdb.errors import (
@@ -45,6 +46,7 @@ from engramdb.values import (
     AgeReport,
     Answered,
     AuditEvent,
+    AuditFilters,
     Backup,
     Breadth,
     Brief,
@@ -75,6 +77,7 @@ from engramdb.values import (
     MemoryType,
     Mode,
     NotebookReport,
+    Outcome,
     Provenance,
     Query,
     Reasoned,
@@ -109,6 +112,7 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
     from engramdb.engine.idempotency import ReplyStore
     from engramdb.importing.source import SourceFile, SourceMessage
     from engramdb.index.foreign import ProposesRows
+    from engramdb.lifecycle.audit_log import AuditLog
     from engramdb.lifecycle.drafts import Draft
     from engramdb.models.capabilities import TokenCounter
     from engramdb.models.embedder import Embedder
@@ -144,6 +148,7 @@ def _guarded(clock: Clock) -> Clock:
     return GuardedClock(clock)
 
 
+@audits
 @discloses
 class Engram:
     """A long-term memory: give it statements and turns, ask it questions."""
@@ -223,6 +228,16 @@ class Engram:
         return self._parts.actor
 
     @property
+    def settings(self) -> Settings:
+        """The settings that it was opened with."""
+        return self._parts.settings
+
+    @property
+    def audit_log(self) -> AuditLog:
+        """Notes for the audit that leave no row by themselves."""
+        return self._parts.audit_log
+
+    @property
     def viewer(self) -> Viewer:
         """Who sees what the verbs return: a person, or an agent where it was opened for one."""
         if self._viewer is not None:
@@ -247,17 +262,18 @@ class Engram:
     @property
     def capture(self) -> AgentCapture:
         """Verbs for what agents produce besides talk: compactions, task results, findings, tool runs."""
-        return cast("AgentCapture", DisclosingPart(self, self._parts.agent_capture))
+        part = AuditedPart(self, self._parts.agent_capture)
+        return cast("AgentCapture", DisclosingPart(self, part))
 
     @property
     def documents(self) -> DocumentStore:
         """Documents that other programs store word for word, and recall among what was remembered of them."""
-        return self._parts.documents
+        return cast("DocumentStore", AuditedPart(self, self._parts.documents, searches=DOCUMENTS_READ))
 
     @property
     def shelf(self) -> DocumentStore:
         """The former name of `documents`."""
-        return self._parts.documents
+        return self.documents
 
     @property
     def replies(self) -> ReplyStore:
@@ -295,9 +311,13 @@ class Engram:
         return turn
 
     def flush(self, *, session: str | None = None, scope: Scope | None = None) -> int:
-        """Read the turns that still wait, of one session if given, and return how many there were."""
+        """
+        Read the turns that still wait, and return how many there were.
+
+        Of one session if given, else of exactly the scope that is named or worked in, or of the whole store.
+        """
         conversation = None if session is None else (self._in(scope), session)
-        return self._parts.turn_reader.flush(conversation)
+        return self._parts.turn_reader.flush(conversation, owner=self._confined(scope))
 
     def end_session(self, session: str, *, scope: Scope | None = None) -> Memory | None:
         """Read what still waits of a session and store a summary of it; a short or trivial one has none."""
@@ -1108,6 +1128,26 @@ class Engram:
             expected_version=expected_version,
         )
 
+    def release(
+        self,
+        memory_id: MemoryId,
+        *,
+        reason: str = "",
+        expected_version: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """
+        Let a memory that was held back as suspicious, such as a quarantined import, into windows.
+
+        Only a person may: `list` with the flag `quarantined` shows what waits.
+        """
+        return self._parts.lifecycle.release(
+            self._resolve(memory_id, scope),
+            reason=reason,
+            scope=self._in(scope),
+            expected_version=expected_version,
+        )
+
     @renamed_argument("if_still", "expected_version")
     def feedback(
         self,
@@ -1297,9 +1337,13 @@ class Engram:
         dry_run: bool = False,
         steps: Sequence[str] | None = None,
         progress: Callable[[str, float], None] | None = None,
+        scope: Scope | None = None,
     ) -> DreamReport:
         """
-        Consolidate the whole store once: merge, settle, conclude, connect, ask; all steps or those named.
+        Consolidate memories once: merge, settle, conclude, connect, ask; all steps or those named.
+
+        Concerns the whole store, or exactly one scope: the one named, or the one that the engine was opened
+        in. A dream of a scope neither reads nor changes what is outside of it, wider scopes included.
 
         Works in small writes beside everything else, one dream at a time; an interrupted one goes on where it
         stopped. With `dry_run` it only tells what it would do first. `progress` is told each step and the
@@ -1308,11 +1352,17 @@ class Engram:
         from engramdb.dream.service import dream_once  # noqa: PLC0415 - loads the dream
 
         self._parts.write_notes()
-        return dream_once(self._parts, steps=steps, dry_run=dry_run, progress=progress)
+        return dream_once(
+            self._parts, scope=self._confined(scope), steps=steps, dry_run=dry_run, progress=progress
+        )
 
-    def dreams(self, *, limit: int = 10, before: int | None = None) -> Sequence[DreamReport]:
+    def dreams(
+        self, *, limit: int = 10, before: int | None = None, scope: Scope | None = None
+    ) -> Sequence[DreamReport]:
         """
         Return the reports of the latest dreams, newest first; an unfinished one tells how far it came.
+
+        All of them, or those of exactly one scope: the one named, or the one that the engine was opened in.
 
         `before` a report's `number` gives the page after it.
         """
@@ -1320,7 +1370,8 @@ class Engram:
         if before is not None:
             check_number("before", before)
         with self._parts.store.read() as tx:
-            return [run.report for run in tx.dreams.recent(limit=limit, before=before)]
+            place = self._confined(scope)
+            return [run.report for run in tx.dreams.recent(limit=limit, before=before, scope=place)]
 
     def age(self, *, dry_run: bool = False, progress: Callable[[int], None] | None = None) -> AgeReport:
         """
@@ -1373,11 +1424,15 @@ class Engram:
         """Note that something happened after which slow work may be due, such as the end of a turn."""
         self._parts.scheduler.schedule(reason)
 
-    def status(self) -> StatusReport:
-        """Return a look at the whole: counts, sizes, what waits, what fails, what the background does."""
-        from engramdb.engine.status import overview  # noqa: PLC0415 - few processes ask
+    def status(self, *, scope: Scope | None = None) -> StatusReport:
+        """
+        Return a look at the whole: counts, sizes, what waits, what fails, what the background does.
 
-        return overview(self._parts)
+        With a `scope`, only counts of what it sees and what of that waits.
+        """
+        from engramdb.engine.status import overview, scope_overview  # noqa: PLC0415 - few processes ask
+
+        return overview(self._parts) if scope is None else scope_overview(self._parts, self._in(scope))
 
     def doctor(
         self,
@@ -1463,17 +1518,43 @@ class Engram:
         copy = None if backup is None else Path(backup).expanduser().absolute()
         return restore_backup(place, copy, settings=settings or Settings.load(), clock=clock or SystemClock())
 
-    def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:
+    def audit(
+        self,
+        *,
+        limit: int = 50,
+        before: int | None = None,
+        by: str | None = None,
+        token: str | None = None,
+        action: Action | None = None,
+        outcome: Outcome | None = None,
+        since: datetime | None = None,
+        exact: bool = False,
+        scope: Scope | None = None,
+    ) -> Sequence[AuditEvent]:
         """
-        Return who did what in the store, newest first: ids, counts and reasons, never a memory's words.
+        Return who did what in the store, newest first: ids, counts and reasons, never words.
 
-        `before` an event's `number` gives the page after it.
+        `before` an event's `number` gives the page after it. `scope` narrows it to what was done there and
+        in scopes inside it, with `exact` to what was done in exactly that one. Of searches the latest
+        are kept, as the setting `audited_searches` says.
         """
+        from engramdb.lifecycle.drafts import in_utc  # noqa: PLC0415 - few processes ask
+
         check_limit(limit)
         if before is not None:
             check_number("before", before)
+        filters = AuditFilters(
+            actor=by,
+            token=token,
+            action=None if action is None else parse_enum(Action, action),
+            outcome=None if outcome is None else parse_enum(Outcome, outcome),
+            since=in_utc("since", since),
+            scope=self._in(scope),
+            is_exact=exact,
+        )
+        self._parts.write_notes()
         with self._parts.store.read() as tx:
-            return tx.audit.recent(limit=limit, before=before)
+            return tx.audit.recent(limit=limit, before=before, filters=filters)
 
     def changes(self, *, after: int | None = None, limit: int = 200, scope: Scope | None = None) -> FeedPage:
         """
@@ -1517,6 +1598,10 @@ class Engram:
         done = rebuild(self._parts.store, self._parts.embedder, progress=progress)
         self._parts.spaces.rebuild(self._parts.store)
         return done
+
+    def note_denial(self, action: Action, *, actor: Actor, reason: str, scope: Scope | None = None) -> None:
+        """Audit that a surface has denied something, before the engine was asked."""
+        self._parts.audit_log.note(action, Outcome.DENIED, actor=actor, scope=scope, reason=reason)
 
     def note_success(self, part: str) -> None:
         """Note for `status` that a part outside the engine has worked; written when the store is closed."""
@@ -1709,6 +1794,11 @@ class Engram:
                 f"a scope is a Scope, not {type(place).__name__}", hint='Give one, such as Scope(user="ann").'
             )
         return place
+
+    def _confined(self, scope: Scope | None) -> Scope | None:
+        """Return the scope that a verb of the whole store is confined to; None where it is not."""
+        place = self._in(scope)
+        return None if scope is None and place == GLOBAL else place
 
     def _of_agent(self, agent: str | None, scope: Scope | None) -> Scope:
         """Return the scope of an agent inside the one given."""

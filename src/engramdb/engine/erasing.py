@@ -8,7 +8,7 @@ hooks noted of sessions goes. A file that cannot be cleaned is named, with what 
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -66,7 +66,8 @@ def _of_store(parts: Parts, found: Erasure) -> ErasedFile:
 
 def _of_registered(parts: Parts, order: FileErasure) -> Iterator[ErasedFile]:
     with parts.store.read() as tx:
-        registered = tx.files.list()
+        registered = [*tx.files.list()]
+    registered += _copies_beside(parts, {one.path for one in registered})
     clean: dict[FileKind, Callable[[Parts, WrittenFile, FileErasure], ErasedFile]] = {
         FileKind.BACKUP: _of_backup,
         FileKind.EXPORT: _of_export,
@@ -79,6 +80,18 @@ def _of_registered(parts: Parts, order: FileErasure) -> Iterator[ErasedFile]:
             yield clean[file.kind](parts, file, order)
         except (EngramError, OSError) as exc:
             yield _named(file, f"{_reason(exc)}; delete it yourself")
+
+
+def _copies_beside(parts: Parts, known: Collection[str]) -> Iterator[WrittenFile]:
+    """Yield copies beside the store that nobody could register: of a process that was killed, or restored."""
+    store = Path(parts.store.location).resolve()
+    name = glob.escape(store.name)
+    for pattern in (f"{name}.backups/*.db", f"{name}.before-restore-*[0-9Z]"):
+        for path in sorted(store.parent.glob(pattern)):
+            if str(path) not in known and path.is_file():
+                yield WrittenFile(
+                    kind=FileKind.BACKUP, path=str(path), given=str(path), written_at=parts.clock.now()
+                )
 
 
 def _of_backup(parts: Parts, file: WrittenFile, order: FileErasure) -> ErasedFile:

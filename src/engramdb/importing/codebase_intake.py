@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.errors import EngramError, SecurityError, StatementForgotten
-from engramdb.importing.intake import ImportTally, draft_of, without_settling
+from engramdb.importing.intake import ImportTally, draft_of, quarantine, without_settling
 from engramdb.importing.source import BrokenRecord, Record, SkippedFile, SourceStatement
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
 from engramdb.lifecycle.transitions import MemoryWriter
@@ -132,7 +132,7 @@ class CodebaseIntake:
         prepared = prepare([draft], self._pipeline, now=now, on_rejection=refusals.append)
         for error in refusals:
             self.tally.refuse(change.record.place, getattr(error, "code", SecurityError.code))
-        return None if refusals else without_settling(prepared, frozenset({self._scope}))
+        return None if refusals else quarantine(without_settling(prepared, frozenset({self._scope})))
 
     def _save(
         self, tx: Transaction, change: CodebaseChange, prepared: Prepared, *, now: datetime

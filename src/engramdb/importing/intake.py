@@ -51,6 +51,7 @@ from engramdb.values import (
     Scope,
     Source,
 )
+from engramdb.values.memory import QUARANTINED
 
 _MARK_BYTES = 16
 MAX_REFUSALS = 100
@@ -166,6 +167,19 @@ def without_settling(prepared: Prepared, scopes: frozenset[Scope]) -> Prepared:
     )
 
 
+def quarantine(prepared: Prepared) -> Prepared:
+    """Return what was prepared with what reads like an instruction to an agent in quarantine."""
+    return replace(
+        prepared,
+        candidates=[
+            replace(one, memory=one.memory.evolve(flags=(*one.memory.flags, QUARANTINED)))
+            if one.memory.is_suspicious and QUARANTINED not in one.memory.flags
+            else one
+            for one in prepared.candidates
+        ],
+    )
+
+
 class _SeenRecord(Struct, frozen=True):
     """A record that was read: what it is known by, and the scope that it belongs to."""
 
@@ -277,10 +291,13 @@ class Intake:
         self._empty = EmptyScopes(pipeline.store)
         self._links = CarriedLinks()
         self.tally = ImportTally()
+        self.scopes = {scope}
+        """Every scope that something of the source belongs to, what is known already included."""
 
     def take(self, batch: Sequence[KindedRecord], *, now: datetime, enrich: bool) -> None:
         """Take a batch in, in one write."""
         items = self._items(batch)
+        self.scopes.update(item.scope for item in items)
         self._links.note(items)
         fresh = self._clamped(self._fresh(items), now=now)
         while fresh and not self._store(fresh, now=now, enrich=enrich):
@@ -380,7 +397,7 @@ class Intake:
             on_rejection=rejections.append,
         )
         bare = self._empty.among((item.kind, item.scope) for item, _ in statements)
-        prepared = without_settling(prepared, bare)
+        prepared = quarantine(without_settling(prepared, bare))
         admitted, refused = _split_admitted(
             [item for item, _ in statements], prepared, has_refused=bool(rejections)
         )

@@ -42,7 +42,7 @@ from engramdb.values import (
     SecurityTier,
     Status,
 )
-from engramdb.values.memory import Detail, Traits
+from engramdb.values.memory import INJECTION, QUARANTINED, Detail, Traits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -216,6 +216,20 @@ def set_pinned(memory_id: MemoryId, request: ChangeRequest, *, pinned: bool) -> 
         if not pinned:
             refuse_agent(memory, request.actor, "unpin")
         return writer.update(memory, Action.PIN if pinned else Action.UNPIN, pinned=pinned)
+
+
+def release(memory_id: MemoryId, request: ChangeRequest) -> Memory:
+    """Let a memory that was held back as suspicious into automatic windows; only a person may."""
+    with request.open(memory_id) as (writer, memory):
+        if request.actor.kind is not ActorKind.PERSON:
+            raise AccessDenied(
+                f"memory {memory.id} was held back: only a person may release it",
+                hint="Tell the user, who can do it with `engram release`.",
+            )
+        if memory.status.is_terminal:
+            raise StatusNotAllowed(f"memory {memory_id} is {memory.status}: there is nothing to release")
+        flags = tuple(flag for flag in memory.flags if flag not in (INJECTION, QUARANTINED))
+        return writer.update(memory, Action.RELEASE, reason=request.reason, flags=flags)
 
 
 def count_run(memory_id: MemoryId, request: ChangeRequest, *, is_success: bool) -> Memory:

@@ -21,6 +21,7 @@ from engramdb.lifecycle.change import (
     find,
     give_feedback,
     link_memories,
+    release,
     restore,
     set_layer,
     set_pinned,
@@ -220,6 +221,12 @@ class LifecycleService:
     ) -> Memory:
         """Make a memory immune to every automatic loss, or let it age again."""
         return set_pinned(memory_id, self._request(scope, "", expected_version), pinned=pinned)
+
+    def release(
+        self, memory_id: MemoryId, *, reason: str, scope: Scope, expected_version: Memory | None
+    ) -> Memory:
+        """Let a memory that was held back as suspicious into automatic windows."""
+        return release(memory_id, self._request(scope, reason, expected_version))
 
     def set_layer(
         self,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import MutableHeaders
 
 from engramdb.http.auth import BearerAuthentication
 from engramdb.http.connections import Connections
 from engramdb.http.guard import Guard
-from engramdb.http.limits import Limits
+from engramdb.http.limits import RETRY_SECONDS, Limits
 from engramdb.http.load_shedding import Load, LoadShedding, busy
 from engramdb.http.server import own_names, server_config, short_turns
 from engramdb.http.tokens import NamedTokens, Tokens, stored_token
@@ -22,7 +23,7 @@ from engramdb.values import Actor, ActorKind, Surface
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from starlette.types import ASGIApp, Receive, Send
+    from starlette.types import ASGIApp, Message, Receive, Send
     from starlette.types import Scope as AsgiScope
 
     from engramdb.mcp.server import MemoryServer
@@ -62,6 +63,7 @@ class ListeningClients:
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Pass a request on when its turn comes; one that only listens takes no slot."""
+        send = _with_retry_time(send)
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._shedding(scope, receive, send)
         elif self._listening >= self._load.limits.max_streams:
@@ -73,6 +75,17 @@ class ListeningClients:
                 await self._app(scope, receive, send)
             finally:
                 self._listening -= 1
+
+
+def _with_retry_time(send: Send) -> Send:
+    """Return a `send` that tells whoever is sent away when to come again, which the SDK leaves out."""
+
+    async def told(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] == 503:
+            MutableHeaders(scope=message).setdefault("Retry-After", str(RETRY_SECONDS))
+        await send(message)
+
+    return told
 
 
 def guarded_app(

@@ -44,6 +44,7 @@ class Action(StrEnum):
     FOREIGN_INDEX = "foreign_index"
     PIN = "pin"
     UNPIN = "unpin"
+    RELEASE = "release"
     RELABEL = "relabel"
     SET_STATUS = "set_status"
     LINK = "relate"
@@ -80,8 +81,6 @@ class Action(StrEnum):
     DOCUMENTS = "documents"
     INSIGHT = "insight"
     """Questions, domains, summaries and reflections."""
-    FEED = "feed"
-    """Ids of what changed."""
 
     @property
     def is_search(self) -> bool:
@@ -92,7 +91,7 @@ class Action(StrEnum):
 SEARCHES = frozenset(
     {
         *(Action.RECALL, Action.CONTEXT, Action.LIST, Action.GET, Action.TURNS, Action.TIMELINE),
-        *(Action.ENTITY, Action.REASON, Action.EXPORT, Action.DOCUMENTS, Action.INSIGHT, Action.FEED),
+        *(Action.ENTITY, Action.REASON, Action.EXPORT, Action.DOCUMENTS, Action.INSIGHT),
     }
 )
 """Actions that only read."""
@@ -187,8 +186,11 @@ class ErasureMention(Struct, frozen=True, kw_only=True):
     """Something else that holds the words of an erased memory, or the name of an erased user."""
 
     kind: MentionKind
+    """What it is."""
     id: str
+    """Its id; of a document, its number."""
     scope: Scope
+    """Where it was said."""
 
 
 class Erasure(Struct, frozen=True, kw_only=True):

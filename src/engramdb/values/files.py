@@ -93,7 +93,10 @@ class ErasedFile(Struct, frozen=True, kw_only=True):
     """One file that we wrote, and what became of it."""
 
     kind: FileKind
+    """What the file is to us."""
     path: str
+    """Where it is, or was; empty for a caller who is limited to a scope."""
     outcome: FileOutcome
+    """What was done with it, or would be."""
     why: str = ""
     """Why it was not touched and what to do about it, or what else there is to know."""

@@ -295,6 +295,8 @@ DIGESTS = (f"{DREAMT}crystals", PROFILES)
 """How the extractor of a memory begins that stands for many others, and is kept up to date by the dreams."""
 INJECTION = "injection"
 """The flag of a memory that reads like an instruction to an agent: it enters no window by itself."""
+QUARANTINED = "quarantined"
+"""The flag of an import that reads like one: it enters no window by itself until a person releases it."""
 RETURNED = "forgotten before "
 """How the flag begins of a memory that the person has brought back; the day of the forgetting follows."""
 DOCUMENT_EXTRACTOR = "shelf"

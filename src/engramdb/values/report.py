@@ -7,6 +7,8 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
+from engramdb.values.scope import Scope
+
 # How the parts of a store fare, and what its background does.
 
 
@@ -191,6 +193,8 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """Parts that are left alone for a while because they kept failing."""
     advice: tuple[str, ...] = ()
     """What to do, where something should be done."""
+    scope: Scope | None = None
+    """Whose view this is: counts of what the scope sees, and nothing of the store; None for the whole."""
 
 
 class Check(Struct, frozen=True, kw_only=True):

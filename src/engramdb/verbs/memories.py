@@ -480,6 +480,25 @@ class UnpinRequest(OneMemory, frozen=True, kw_only=True):
 
 
 @verb(
+    "release",
+    gives=Memory,
+    writes=True,
+    idempotent=True,
+    http=Route(method="POST", path="/v1/release", tag="life", refusals=frozenset({409})),
+    cli=Command(words="release", section=CHANGE, examples=('release 3f2a9c1b --reason "my own note"',)),
+    example={"id": EXAMPLE_ID},
+)
+class ReleaseRequest(OneMemory, frozen=True, kw_only=True):
+    """
+    Let a memory that was held back as suspicious into automatic windows.
+
+    `engram list --flag quarantined` shows the imports that wait for it. Only a person may.
+    """
+
+    reason: Why = ""
+
+
+@verb(
     "promote",
     gives=Memory,
     writes=True,
