@@ -40,6 +40,8 @@ IMPORTED_LINES = 300
 PAUSE_SECONDS = 0.05
 """Between two requests of a client: an agent thinks, too."""
 SAMPLE_SECONDS = 5.0
+COMPUTED = 100_000
+"""Numbers that the baseline adds up: one or two milliseconds on a machine that does nothing else."""
 TIMEOUT_SECONDS = 120.0
 _PEOPLE = ("Ana", "Bela", "Chidi", "Dara", "Emeka", "Fumiko", "Goran", "Hana")
 _PLACES = ("Lisbon", "Tallinn", "Osaka", "Quito", "Bergen", "Accra", "Leeds", "Split")
@@ -242,6 +244,7 @@ def run(minutes: float, *, clients: int = 8) -> Report:
         threads += [
             threading.Thread(target=_dreamer, args=(url, book, stop)),
             threading.Thread(target=_importer, args=(home, book, stop)),
+            threading.Thread(target=_machine, args=(home, book, stop)),
             threading.Thread(target=_sampler, args=(watched, samples, stop)),
         ]
         for thread in threads:
@@ -255,7 +258,7 @@ def run(minutes: float, *, clients: int = 8) -> Report:
                 book.errors[f"{name} ended with {process.poll()}"] += 1
     return Report(
         minutes=minutes,
-        requests=sum(map(len, book.took.values())),
+        requests=len(book.took["read"]) + len(book.took["write"]),
         errors=dict(book.errors),
         seconds={kind: _spread(took) for kind, took in sorted(book.took.items())},
         dreams=book.done["dream"],
@@ -304,6 +307,24 @@ def _importer(home: Path, book: Book, stop: threading.Event) -> None:
         book.count("import")
         if done.returncode:
             book.errors[f"import: {done.stderr.strip()[-120:]}"] += 1
+
+
+def _machine(home: Path, book: Book, stop: threading.Event) -> None:
+    """Time what needs no engine, beside it: a little computing, and a line that is written to the disk."""
+    while not stop.wait(0.2):
+        book.time("compute", _compute)
+        book.time("fsync", lambda: _write_through(home / "baseline"))
+
+
+def _compute() -> None:
+    sum(range(COMPUTED))
+
+
+def _write_through(path: Path) -> None:
+    with path.open("a") as file:
+        file.write("one line\n")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _sampler(watched: dict[str, int], samples: list[Sample], stop: threading.Event) -> None:
