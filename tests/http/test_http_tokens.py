@@ -179,7 +179,6 @@ def test_no_route_lets_a_token_out_of_its_scope(served: Served, operations: Oper
     ("method", "path", "sent"),
     [
         ("GET", "/v1/status", {}),
-        ("GET", "/v1/audit", {}),
         ("GET", "/v1/doctor", {}),
         ("GET", "/metrics", {}),
         ("GET", "/v1/forecast", {"everywhere": "true"}),

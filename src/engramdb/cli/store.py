@@ -29,6 +29,7 @@ from engramdb.values import (
     Backup,
     DoctorReport,
     IndexReport,
+    Outcome,
     PartHealth,
     SchedulerState,
     StatusReport,
@@ -275,18 +276,21 @@ def audit(run: Run) -> None:
 def show_audit(found: Sequence[AuditEvent]) -> None:
     """Show who did what, a row for each event."""
     if found:
-        header = ["number", "when", "who", "did", "to", "detail"]
+        header = ["number", "when", "who", "did", "where", "to", "detail"]
         show_table(header, [_event_row(event) for event in found], numbers={0})
 
 
 def _event_row(event: AuditEvent) -> list[str]:
     detail = ", ".join(f"{name}={value}" for name, value in event.detail.items())
-    who = f"{event.actor.name} ({event.actor.kind})"
+    by = event.actor
+    way = ", ".join(str(part) for part in (by.kind, by.surface, by.token) if part)
+    did = str(event.action) if event.outcome is Outcome.DONE else f"{event.action}: {event.outcome}"
     return [
         str(event.number),
         minute(event.at),
-        one_line(who),
-        str(event.action),
+        one_line(f"{by.name} ({way})"),
+        did,
+        "" if event.scope is None else one_line(str(event.scope)),
         event.target or "",
         one_line(detail),
     ]

@@ -17,9 +17,11 @@ from engramdb.errors import (
     EmbeddingError,
     EngramError,
     MissingExtra,
+    ModelPackBroken,
     StorageError,
 )
 from engramdb.health import JUDGE, READER, Health
+from engramdb.lifecycle.screening import JudgesHostility
 from engramdb.models.calibration import Likeness
 from engramdb.models.chat import CallLog, ChatModel, GuardedChat, note_invalid_reply
 from engramdb.models.e5 import NAME, E5Embedder
@@ -84,6 +86,40 @@ def choose_reader(settings: Settings, guard: ForeignGuard) -> Reader | None:
     return GuardedModel[Reader](lambda: _open_reader(settings), guard, READER)
 
 
+class WatchedHostility:
+    """The judge of hostile text, loaded when it is first asked; its failures, of whatever kind, are noted."""
+
+    def __init__(self, settings: Settings, health: Health, *, is_quick: bool) -> None:
+        self._settings = settings
+        self._health = health
+        self._is_quick = is_quick
+        self._judge: JudgesHostility | None = None
+
+    def chance(self, text: str, *, patterns: float) -> float:
+        """Return the chance that a text tries to steer an agent; raises an `EngramError` when it cannot."""
+        try:
+            self._judge = self._judge or self._open()
+            return self._judge.chance(text, patterns=patterns)
+        except Exception as exc:  # arrays and foreign code; a message may quote what it was given
+            error = exc if isinstance(exc, EngramError) else ModelPackBroken(f"failed: {type(exc).__name__}")
+            self._health.failed(READER, error)
+            raise error from exc
+
+    def _open(self) -> JudgesHostility:
+        from engramdb.models.hostility import HostilityJudge  # noqa: PLC0415 - loads arrays
+
+        home = self._settings.home
+        has_network = not self._is_quick and has_reader(home)
+        return HostilityJudge((lambda: open_reader(home)) if has_network else None)
+
+
+def choose_hostility(
+    settings: Settings, health: Health, *, is_quick: bool = False
+) -> WatchedHostility | None:
+    """Return what tells attempts to steer an agent beside the patterns; a quick one asks no network."""
+    return None if settings.reader == "rules" else WatchedHostility(settings, health, is_quick=is_quick)
+
+
 def _open_reader(settings: Settings) -> Reader:
     try:
         return open_reader(settings.home)
@@ -137,7 +173,9 @@ def chat_roles(parts: ChatParts) -> ChatRoles:
     return ChatRoles(extractor=extractor, model=model)
 
 
-def audited_index(given: ProposesRows | None, store: Store, clock: Clock) -> ForeignBackend | None:
+def audited_index(
+    given: ProposesRows | None, store: Store, clock: Clock, guard: ForeignGuard
+) -> ForeignBackend | None:
     """Return a caller's own index; what it is given is audited, from its own thread."""
     if given is None:
         return None
@@ -148,7 +186,7 @@ def audited_index(given: ProposesRows | None, store: Store, clock: Clock) -> For
         with suppress(StorageError), store.atomic() as tx:  # a closed or full store must not end the index
             tx.audit.add(event)
 
-    return ForeignBackend(given, audit=audit, clock=clock)
+    return ForeignBackend(given, audit=audit, clock=clock, guard=guard)
 
 
 def older_embedders(settings: Settings) -> list[Embedder]:

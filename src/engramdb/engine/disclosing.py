@@ -24,9 +24,9 @@ SAID_BY_CALLER: Final = frozenset(
 )
 """What these return, the caller has just said: a person gets it back whole, an agent masked."""
 DISCLOSED_WITHIN: Final = frozenset(
-    {"recall", "get", "list", "context", "brief", "turn", "turns", "export", "shown_to"}
+    {"recall", "get", "list", "context", "brief", "turn", "turns", "export", "shown_to", "audit"}
 )
-"""These disclose inside: by what was asked, by tier, or where a prompt is filled."""
+"""These disclose inside: by what was asked, by tier, or where a prompt is filled; an audit holds no words."""
 LISTED: Final = {
     "entity": "entity",
     "timeline": "list",

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
 from msgspec.structs import replace
 
 from engramdb.clock import Clock, SystemClock
+from engramdb.engine.auditing import DOCUMENTS_READ, AuditedPart, audits
 from engramdb.engine.disclosing import DisclosingPart, discloses
 from engramdb.engine.parts import Own, Parts, assemble
 from engramdb.errors import (
@@ -45,6 +46,7 @@ from engramdb.values import (
     AgeReport,
     Answered,
     AuditEvent,
+    AuditFilters,
     Backup,
     Breadth,
     Brief,
@@ -75,6 +77,7 @@ from engramdb.values import (
     MemoryType,
     Mode,
     NotebookReport,
+    Outcome,
     Provenance,
     Query,
     Reasoned,
@@ -108,6 +111,7 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
     from engramdb.engine.idempotency import ReplyStore
     from engramdb.importing.source import SourceFile, SourceMessage
     from engramdb.index.foreign import ProposesRows
+    from engramdb.lifecycle.audit_log import AuditLog
     from engramdb.lifecycle.drafts import Draft
     from engramdb.models.capabilities import TokenCounter
     from engramdb.models.embedder import Embedder
@@ -143,6 +147,7 @@ def _guarded(clock: Clock) -> Clock:
     return GuardedClock(clock)
 
 
+@audits
 @discloses
 class Engram:
     """A long-term memory: give it statements and turns, ask it questions."""
@@ -222,6 +227,16 @@ class Engram:
         return self._parts.actor
 
     @property
+    def settings(self) -> Settings:
+        """The settings that it was opened with."""
+        return self._parts.settings
+
+    @property
+    def audit_log(self) -> AuditLog:
+        """Notes for the audit that leave no row by themselves."""
+        return self._parts.audit_log
+
+    @property
     def viewer(self) -> Viewer:
         """Who sees what the verbs return: a person, or an agent where it was opened for one."""
         if self._viewer is not None:
@@ -246,17 +261,18 @@ class Engram:
     @property
     def capture(self) -> AgentCapture:
         """Verbs for what agents produce besides talk: compactions, task results, findings, tool runs."""
-        return cast("AgentCapture", DisclosingPart(self, self._parts.agent_capture))
+        part = AuditedPart(self, self._parts.agent_capture)
+        return cast("AgentCapture", DisclosingPart(self, part))
 
     @property
     def documents(self) -> DocumentStore:
         """Documents that other programs store word for word, and recall among what was remembered of them."""
-        return self._parts.documents
+        return cast("DocumentStore", AuditedPart(self, self._parts.documents, searches=DOCUMENTS_READ))
 
     @property
     def shelf(self) -> DocumentStore:
         """The former name of `documents`."""
-        return self._parts.documents
+        return self.documents
 
     @property
     def replies(self) -> ReplyStore:
@@ -1419,17 +1435,43 @@ class Engram:
             tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._parts.actor))
         return Backup(path=str(target), size_bytes=target.stat().st_size)
 
-    def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:
+    def audit(
+        self,
+        *,
+        limit: int = 50,
+        before: int | None = None,
+        by: str | None = None,
+        token: str | None = None,
+        action: Action | None = None,
+        outcome: Outcome | None = None,
+        since: datetime | None = None,
+        exact: bool = False,
+        scope: Scope | None = None,
+    ) -> Sequence[AuditEvent]:
         """
-        Return who did what in the store, newest first: ids, counts and reasons, never a memory's words.
+        Return who did what in the store, newest first: ids, counts and reasons, never words.
 
-        `before` an event's `number` gives the page after it.
+        `before` an event's `number` gives the page after it. `scope` narrows it to what was done there and
+        in scopes inside it, with `exact` to what was done in exactly that one. Of searches the latest
+        are kept, as the setting `audited_searches` says.
         """
+        from engramdb.lifecycle.drafts import in_utc  # noqa: PLC0415 - few processes ask
+
         check_limit(limit)
         if before is not None:
             check_number("before", before)
+        filters = AuditFilters(
+            actor=by,
+            token=token,
+            action=None if action is None else parse_enum(Action, action),
+            outcome=None if outcome is None else parse_enum(Outcome, outcome),
+            since=in_utc("since", since),
+            scope=self._in(scope),
+            is_exact=exact,
+        )
+        self._parts.write_notes()
         with self._parts.store.read() as tx:
-            return tx.audit.recent(limit=limit, before=before)
+            return tx.audit.recent(limit=limit, before=before, filters=filters)
 
     def changes(self, *, after: int | None = None, limit: int = 200, scope: Scope | None = None) -> FeedPage:
         """
@@ -1473,6 +1515,10 @@ class Engram:
         done = rebuild(self._parts.store, self._parts.embedder, progress=progress)
         self._parts.spaces.rebuild(self._parts.store)
         return done
+
+    def note_denial(self, action: Action, *, actor: Actor, reason: str, scope: Scope | None = None) -> None:
+        """Audit that a surface has denied something, before the engine was asked."""
+        self._parts.audit_log.note(action, Outcome.DENIED, actor=actor, scope=scope, reason=reason)
 
     def note_success(self, part: str) -> None:
         """Note for `status` that a part outside the engine has worked; written when the store is closed."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.acting import current_actor
 from engramdb.clock import Clock
@@ -21,7 +22,7 @@ from engramdb.settings import Settings
 from engramdb.store.contract import Store
 from engramdb.store.opening import open_store
 from engramdb.text.terms import TERMS_VERSION
-from engramdb.values import GLOBAL, Actor, Scope
+from engramdb.values import GLOBAL, Actor, Scope, Surface
 from engramdb.values.report import WorkerState
 from engramdb.worker import CLOSE_SECONDS, Worker
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from engramdb.context.agents import Agents
     from engramdb.context.service import ContextService
     from engramdb.documents.store import DocumentStore
-    from engramdb.engine.assemble import ChatRoles
+    from engramdb.engine.assemble import ChatRoles, WatchedHostility
     from engramdb.engine.idempotency import ReplyStore
     from engramdb.engine.scheduler import Scheduler
     from engramdb.engine.status import HealthStore
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from engramdb.index.spaces import VectorSpaces
     from engramdb.lifecycle.access_log import AccessRecorder
     from engramdb.lifecycle.admission import WritePipeline
+    from engramdb.lifecycle.audit_log import AuditLog
     from engramdb.lifecycle.backlog import Backlog
     from engramdb.lifecycle.forgotten import ForgottenStatements
     from engramdb.lifecycle.service import LifecycleService
@@ -119,7 +121,7 @@ class Parts:
         self.settings = settings
         self.clock = clock
         self.scope = scope
-        self._actor = actor
+        self._actor = actor if actor.surface else replace(actor, surface=Surface.PYTHON)
         self.health = Health(clock)
         self.stop = threading.Event()
         self.in_background = False
@@ -161,7 +163,7 @@ class Parts:
         """A caller's own index, audited."""
         from engramdb.engine.assemble import audited_index  # noqa: PLC0415
 
-        return audited_index(self._own.vector_index, self.store, self.clock)
+        return audited_index(self._own.vector_index, self.store, self.clock, self.guard)
 
     @lazy_property
     def spaces(self) -> VectorSpaces:
@@ -243,7 +245,14 @@ class Parts:
             forgotten=self.forgotten,
             merging=self.policy.dream,
             date_order=self.settings.date_order,
+            hostility=self._hostility(),
         )
+
+    def _hostility(self, *, is_quick: bool = False) -> WatchedHostility | None:
+        """Return what tells attempts to steer an agent beside the patterns."""
+        from engramdb.engine.assemble import choose_hostility  # noqa: PLC0415
+
+        return choose_hostility(self.settings, self.health, is_quick=is_quick)
 
     @lazy_property
     def capture(self) -> Capture:
@@ -323,6 +332,7 @@ class Parts:
         from engramdb.recall.gather import Sources  # noqa: PLC0415
 
         return Sources(
+            hostility=self._hostility(is_quick=True),
             store=self.store,
             embedder=self.embedder,
             lexical=self.lexical,
@@ -367,6 +377,13 @@ class Parts:
         from engramdb.lifecycle.access_log import AccessRecorder  # noqa: PLC0415
 
         return AccessRecorder(self, self._worker("reader"))
+
+    @lazy_property
+    def audit_log(self) -> AuditLog:
+        """What was looked at, denied or failed, on its way into the audit."""
+        from engramdb.lifecycle.audit_log import AuditLog  # noqa: PLC0415
+
+        return AuditLog(self)
 
     @lazy_property
     def recalls(self) -> RecallService:
@@ -495,6 +512,8 @@ class Parts:
         if is_built(self, "turn_reader"):
             self.turn_reader.clear()
         self.write_notes()
+        if is_built(self, "audit_log"):
+            self.audit_log.close()
         self._end("index", deadline)
         if not self.in_background and is_built(self, "spaces"):
             self._save_index()

@@ -237,11 +237,13 @@ class VectorIndex:
     ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
         """Return the rows to score exactly, all where that is cheap, and what went another way."""
         if self._mirror.looks_at_all(view, allowed):
+            if self._foreign is not None:
+                self._foreign.recover(self._mirror.batches)
             return np.flatnonzero(allowed), ()
         count = shortlist_size(limit, from_memory=view.resident is not None)
         if self._foreign is None:
             return view.backend.shortlist(query, allowed, count), ()
-        proposed = self._foreign.shortlist(query, allowed, count)
+        proposed = self._foreign.shortlist(query, allowed, count, refill=self._mirror.batches)
         if isinstance(proposed, BackendRefusal):
             return view.backend.shortlist(query, allowed, count), (proposed.reason,)
         return proposed, ()

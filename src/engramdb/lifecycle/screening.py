@@ -49,7 +49,8 @@ class Screening(Struct, frozen=True):
     is_refused: bool = False
 
 
-CLEAN: Final = Screening()
+HARMLESS_BELOW: Final = 0.05
+"""Below this chance a judge overrules patterns: "Ann told Bob to ignore the instructions of the manual"."""
 
 
 class Screen(Struct, frozen=True):
@@ -62,16 +63,16 @@ class Screen(Struct, frozen=True):
         """Return how suspicious a text is for somebody's words, and what follows from that."""
         found = scan(text)
         chance = self._chance(text, found.score)
-        score = found.score if chance is None else chance
+        score = found.score if chance is None else combine_scores(found.score, chance)
         is_person = origin is Authorship.PERSON
         policy = self.policy
         flag_above = policy.injection_flag_person_above if is_person else policy.injection_flag_above
-        sure = min(found.score, score)  # neither a judge nor patterns refuse alone
+        is_sure = found.score >= policy.injection_reject_above and score >= policy.injection_flag_above
         return Screening(
             score=score,
             reasons=found.reasons or (JUDGED,),
             is_flagged=score >= flag_above,
-            is_refused=not is_person and sure >= policy.injection_reject_above,
+            is_refused=not is_person and is_sure,  # neither a judge nor patterns refuse alone
         )
 
     def is_clean(self, text: str, *, origin: Authorship = Authorship.OTHER) -> bool:
@@ -85,6 +86,11 @@ class Screen(Struct, frozen=True):
             return self.judge.chance(text, patterns=patterns)
         except EngramError:  # noted in health; the patterns decide alone
             return None
+
+
+def combine_scores(patterns: float, chance: float) -> float:
+    """Return the greater of both, unless the judge is sure that patterns met a harmless text."""
+    return max(patterns, chance) if chance >= HARMLESS_BELOW else chance
 
 
 def origin_of(provenance: Provenance, actor: Actor | None = None) -> Authorship:

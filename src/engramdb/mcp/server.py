@@ -317,7 +317,10 @@ class MemoryServer:
             yield cast("Engram", CallersEngram(engram))
 
     def note_refusal(self, refused: RefusedToken) -> None:
-        """Audit that a token was refused."""
+        """Audit that nobody was let in with what was shown."""
+        from engramdb.http.authorization import note_refusal  # noqa: PLC0415 - only over HTTP there are tokens
+
+        note_refusal(self._opening.engram(), refused)
 
 
 def _agent_name(actor: Actor | None) -> str:

@@ -106,13 +106,13 @@ class Breaker:
             self._failures, self._pause, self._until, self._last = 0, 0.0, None, None
             self._is_probing = False
 
-    def failed(self, error: EngramError, *, seconds: float) -> None:
-        """Count a failure that took this long, and open where it is one too many."""
+    def failed(self, error: EngramError, *, seconds: float = 0.0, is_final: bool = False) -> None:
+        """Count a failure that took this long, and open where it is one too many, or `is_final`."""
         with self._lock:
             self._failures += 1
             self._last = _Failure(type(error), error.message, error.hint)
             is_open, self._is_probing = self._until is not None, False
-            if is_open or self._failures >= FAILURES_TO_OPEN or seconds >= SLOW_SECONDS:
+            if is_open or is_final or self._failures >= FAILURES_TO_OPEN or seconds >= SLOW_SECONDS:
                 least = max(FIRST_PAUSE_SECONDS, PAUSE_PER_LOST_SECOND * seconds)
                 self._pause = min(max(2 * self._pause, least), LONGEST_PAUSE_SECONDS)
                 self._until = self._monotonic() + self._pause
@@ -292,7 +292,7 @@ class ForeignGuard:
     """Calls foreign code for everybody; each engine has one."""
 
     def __init__(self, health: Health, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._health = health
+        self.health = health
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._breakers: dict[str, Breaker] = {}
@@ -337,10 +337,10 @@ class ForeignGuard:
         else:
             breaker.succeeded()
             if is_work:
-                self._health.succeeded(part)
+                self.health.succeeded(part)
             return result
         breaker.failed(error, seconds=self._monotonic() - began)
-        self._health.failed(part, error)
+        self.health.failed(part, error)
         raise error
 
     def breaker(self, part: str) -> Breaker:

@@ -8,16 +8,18 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, field
 
 from engramdb.values import (
+    Action,
     AuditEvent,
     Backup,
     DoctorReport,
     ImportKind,
     ImportOrigin,
     ImportReport,
+    Outcome,
     Status,
     StatusReport,
 )
-from engramdb.verbs.fields import EXAMPLE_ID, BeforeNumber, Limit, OneMemory
+from engramdb.verbs.fields import EXAMPLE_ID, BeforeNumber, Limit, Moment, OneMemory
 from engramdb.verbs.verb import Command, Page, Request, Route, ScopedRequest, ScopeRule, about, verb
 
 UPKEEP = "Look after the store"
@@ -58,17 +60,34 @@ class DoctorRequest(Request, frozen=True, kw_only=True):
     gives=list[AuditEvent],
     writes=False,
     idempotent=True,
-    scope=ScopeRule.STORE,
     http=Route(
         method="GET", path="/v1/audit", tag="state", has_etag=True, page=Page(cursor="before", key="number")
     ),
-    cli=Command(words="audit", section=UPKEEP, examples=("audit --limit 20",)),
+    cli=Command(
+        words="audit",
+        section=UPKEEP,
+        examples=("audit --limit 20", "audit --outcome denied --since 2026-05-01", "audit --actor cursor"),
+    ),
 )
-class AuditRequest(Request, frozen=True, kw_only=True):
-    """Show who did what in the store, newest first; no line holds a memory's words."""
+class AuditRequest(ScopedRequest, frozen=True, kw_only=True):
+    """
+    Show who did what, newest first: writes, searches and denials.
+
+    A row names the actor, its token, the scope and the outcome, and holds neither a memory's words nor a
+    question's. A token with a scope sees what was done in that scope.
+    """
 
     limit: Limit = 50
     before: BeforeNumber | None = None
+    actor: Annotated[
+        str | None, about("Only what was done by the one of this name.", metavar="NAME", engine="by")
+    ] = None
+    token: Annotated[str | None, about("Only what was done with the token of this id.", metavar="TOKEN")] = (
+        None
+    )
+    action: Annotated[Action | None, about("Only this, such as recall.", metavar="NAME")] = None
+    outcome: Annotated[Outcome | None, about("Only what was done, denied or failed.", metavar="NAME")] = None
+    since: Annotated[Moment | None, about("Not earlier than this (ISO 8601).")] = None
 
 
 class Enriched(Struct, frozen=True, kw_only=True):

@@ -37,8 +37,9 @@ _STRAY_VECTORS = (
 _BROKEN_VECTORS = (
     "SELECT count(*) FROM vectors v JOIN spaces s ON s.id = v.space JOIN memories m ON m.key = v.memory "
     "WHERE m.status IN (SELECT value FROM json_each(?)) "
-    "AND length(v.vector) NOT IN (s.dimension + 4, 4 * s.dimension, (s.dimension + 1) / 2 + 4, "
-    "(s.dimension + 3) / 4 + 4, (s.dimension + 7) / 8 + 4)"
+    "AND (length(v.vector) NOT IN (s.dimension + 4, 4 * s.dimension, (s.dimension + 1) / 2 + 4, "
+    "(s.dimension + 3) / 4 + 4, (s.dimension + 7) / 8 + 4) "
+    "OR hex(substr(v.vector, 4, 1)) IN ('7F', 'FF'))"  # its scale, or first number, is endless or none
 )
 _MEMORIES = f"SELECT {SELECTED}, m.fingerprint FROM memories m JOIN scopes s ON s.id = m.scope"
 
