@@ -61,6 +61,8 @@ class Sample(Struct, frozen=True):
     megabytes: dict[str, float]
     threads: dict[str, int]
     files: dict[str, int]
+    processor_seconds: dict[str, float]
+    """What each has been given so far: little of it on a machine that does much else."""
 
 
 class Report(Struct, frozen=True):
@@ -338,6 +340,7 @@ def _sampler(watched: dict[str, int], samples: list[Sample], stop: threading.Eve
                     {name: round(one.memory_info().rss / 1e6, 1) for name, one in found.items()},
                     {name: one.num_threads() for name, one in found.items()},
                     {name: one.num_fds() for name, one in found.items()},
+                    {name: round(sum(one.cpu_times()[:2]), 1) for name, one in found.items()},
                 )
             )
         if stop.wait(SAMPLE_SECONDS):
@@ -363,7 +366,8 @@ def _show(report: Report) -> None:
         final = report.samples[-1]
         print(
             f"{name:6} resident {warm:g} MB after a fifth, {last:g} MB at the end, {most:g} MB at most; "
-            f"{final.threads[name]} threads, {final.files[name]} open files"
+            f"{final.threads[name]} threads, {final.files[name]} open files, "
+            f"{final.processor_seconds[name]:g} s of processor time in {final.second:g} s"
         )
 
 
