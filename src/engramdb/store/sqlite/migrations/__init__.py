@@ -105,9 +105,11 @@ def version_of(connection: apsw.Connection, location: str) -> int:
     return int(version)
 
 
-def migrate(connection: apsw.Connection, location: str, *, now: datetime) -> None:
-    """Run the steps that the file has not had."""
-    while version_of(connection, location) < FORMAT_VERSION:
+def migrate(
+    connection: apsw.Connection, location: str, *, now: datetime, until: int = FORMAT_VERSION
+) -> None:
+    """Run the steps that the file has not had, all or those `until` a version."""
+    while version_of(connection, location) < until:
         connection.execute("BEGIN EXCLUSIVE")
         try:
             _step(connection, version_of(connection, location), now)
