@@ -24,7 +24,7 @@ from engramdb.text.affect import affect, sentiment
 from engramdb.text.detail import levels
 from engramdb.text.identity import WITHHELD_WORDS, fingerprint_of
 from engramdb.text.moments import named_times
-from engramdb.text.pii import CONCEALED, classify, conceal_secrets, holds_more
+from engramdb.text.pii import CONCEALED, conceal_secrets, holds_more
 from engramdb.text.relations import read_statement
 from engramdb.text.traits import infer_traits, topic_terms
 from engramdb.text.validity import read_validity
@@ -41,7 +41,7 @@ from engramdb.values import (
 )
 from engramdb.values.memory import DREAMT, INJECTION, SUMMED_UP
 from engramdb.values.query import parse_enum
-from engramdb.vault.masking import Secrets, mask_memory
+from engramdb.vault.masking import Secrets, mask_memory, scan_memory
 
 
 class Candidate(Struct, frozen=True):
@@ -283,7 +283,7 @@ def _lent(words: str, screen: Screen) -> str:
 
 def _tier(memory: Memory) -> SecurityTier:
     """Return the protection that a memory needs for its own words and for those that it leans on."""
-    tier = classify(memory.content, answering=memory.answers).tier
+    tier = scan_memory(memory).tier
     lent = (words for words in (memory.answers, *memory.refers_to) if words)
     is_more = tier is SecurityTier.CLEARTEXT and any(holds_more(words, memory.content) for words in lent)
     return SecurityTier.SENSITIVE if is_more else tier

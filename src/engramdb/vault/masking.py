@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.erasable_cache import cached
-from engramdb.text.pii import CONCEALED, CONFIDENTIAL, PiiScan, classify, conceal_secrets
+from engramdb.text.pii import CONCEALED, CONFIDENTIAL, PiiScan, PiiSpan, classify, conceal_secrets
 from engramdb.text.pii_spoken import awaited_secret
 from engramdb.values.memory import Claim, Detail, Memory, SecurityTier, Traits
 from engramdb.values.turn import Role, Turn
@@ -36,6 +36,40 @@ _ASKED = re.compile(r"[?？]\s+")
 def scan_text(text: str, answering: str | None = None) -> PiiScan:
     """Return what was found in a text; scanned once while it is in use."""
     return classify(text, answering=answering)
+
+
+def scan_memory(memory: Memory) -> PiiScan:
+    """
+    Return what was found in the words of a memory: alone, as an answer, and after what they lean on.
+
+    "Master code 77 20 93 5" is a secret only after the sentence that speaks of the lock.
+    """
+    alone = scan_text(memory.content, memory.answers)
+    if alone.tier is SecurityTier.CONFIDENTIAL or not memory.refers_to:
+        return alone
+    before = " ".join(memory.refers_to) + " "
+    spans = [
+        PiiSpan(span.start - len(before), span.end - len(before), span.kind)
+        for span in scan_text(before + memory.content).spans
+        if span.start >= len(before) and span.kind in CONFIDENTIAL
+    ]
+    if not spans:
+        return alone
+    kinds = alone.kinds | {span.kind for span in spans}
+    return PiiScan(kinds=kinds, tier=SecurityTier.CONFIDENTIAL, spans=tuple(sorted({*alone.spans, *spans})))
+
+
+def _content(memory: Memory) -> str:
+    """Return the words of a memory with what is confidential in them masked."""
+    shown = mask_secrets(memory.content, answering=memory.answers)
+    if shown != memory.content:
+        return shown
+    kept, begin = [], 0
+    for span in scan_memory(memory).spans:
+        if span.kind in CONFIDENTIAL and span.start >= begin:
+            kept += [memory.content[begin : span.start], CONCEALED]
+            begin = span.end
+    return "".join([*kept, memory.content[begin:]])
 
 
 def tier_of_text(text: str, answering: str | None = None) -> SecurityTier:
@@ -82,7 +116,10 @@ class Secrets(Struct, frozen=True):
         """Return the secrets in the words of a memory."""
         said = [words for words in (memory.content, memory.statement, memory.verbatim) if words]
         values = {value for words in said for value in _values(words, memory.answers)}
-        rest = {word for words in said for word in _words(mask_secrets(words, answering=memory.answers))}
+        found = scan_memory(memory).spans
+        values |= {memory.content[one.start : one.end] for one in found if one.kind in CONFIDENTIAL}
+        shown = [_content(memory), *(mask_secrets(words, answering=memory.answers) for words in said[1:])]
+        rest = {word for words in shown for word in _words(words)}
         told = frozenset(word for value in values for word in _words(value))
         return cls(tuple(sorted(values, key=len, reverse=True)), told - rest)
 
@@ -119,7 +156,7 @@ def _words(text: str) -> list[str]:
 
 def mask_memory(memory: Memory) -> Memory:
     """Return a memory without its secrets, in every field that may hold them."""
-    content = mask_secrets(memory.content, answering=memory.answers)
+    content = _content(memory)
     if content == memory.content:  # it is confidential, and nobody can say where
         return _bare(memory)
     found = Secrets.of(memory)
