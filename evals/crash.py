@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from engramdb import Draft, Engram, Filters, Settings, Status
+from engramdb import Draft, Engram, Filters, Scope, Settings, Status
 from engramdb.testing import TinyEmbedder
 from engramdb.text.terms import terms
 
@@ -245,7 +245,7 @@ def check_indexes(engram: Engram, ledger: Ledger) -> None:
         raise AcknowledgedWriteLost(f"doctor: {[check for check in report.checks if not check.ok]}")
     with engram._parts.store.read() as tx:  # noqa: SLF001
         for content, fate in ledger.items():
-            (documents,) = tx.terms.frequencies([_last_term(content)]).values()
+            (documents,) = tx.terms.statistics([_last_term(content)], scope=Scope()).frequencies.values()
             if documents != (0 if fate.status == "forgotten" else 1):
                 raise AcknowledgedWriteLost(f"{content!r} is {fate.status} and indexed {documents} times")
 

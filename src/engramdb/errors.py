@@ -10,6 +10,7 @@ The family of errors, each with a stable code.
     │   └── InvalidQuery
     ├── EmbeddingError      E3…   embedders and their model packs
     │   ├── EmbedderUnavailable   DimensionMismatch   UnknownModel   ModelPackBroken
+    │   └── ModelUnavailable
     ├── SecurityError       E4…   what may not enter or be seen
     │   ├── AccessDenied   WrongKey   InjectionBlocked   ContentTooLarge   InvalidContent
     │   └── TokenNeeded    StatementForgotten
@@ -17,6 +18,8 @@ The family of errors, each with a stable code.
     │   ├── InvalidSettings   UnknownPolicy   MemoryNotFound   StatusNotAllowed
     │   ├── EdgeNotAllowed   InvalidScope   MissingExtra   UndoRefused
     │   └── KeyReused        RequestUnderWay   ServerBusy   ReplyErased   MemoryChanged
+    │   └── ReadingUnfinished   ClockUnusable
+    │   └── UserNotFound     ImportStopped     TooManySearches
     └── ChatError           E6…   chat models and their replies
         └── ChatUnavailable   ChatReplyInvalid
 
@@ -179,6 +182,13 @@ class ModelPackBroken(EmbeddingError):
     default_hint = "Add it again: `engram models add NAME`."
 
 
+class ModelUnavailable(EmbeddingError):
+    """A reader, judge or reranker failed, is too slow or gave no usable result; work goes on without it."""
+
+    code = "E3007"
+    default_hint = "`engram status` shows when it is tried again."
+
+
 class SecurityError(EngramError):
     """Something may not enter or may not be seen."""
 
@@ -191,11 +201,20 @@ class AccessDenied(SecurityError):
     code = "E4001"
     default_hint = "Make the change in the memory's own scope."
 
+    def __init__(self, message: str, *, hint: str | None = None, reason: str = "scope") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+        """Why, in a word for the audit: `scope`, `read_only`, `whole_store`, `guarded`, `person`."""
+
 
 class InjectionBlocked(SecurityError):
     """The statement reads like an attack on the agents that will be given it."""
 
     code = "E4003"
+    default_hint = (
+        "Do not rephrase it or try again: tell the user what it was and where it came from. "
+        "A person can store it with `engram remember`."
+    )
 
 
 class WrongKey(SecurityError):
@@ -302,6 +321,13 @@ class ServerBusy(SystemError_):
     default_hint = "Send it again after the seconds that Retry-After names."
 
 
+class TooManySearches(SystemError_):
+    """An agent's token has asked more often within a minute than it may; nothing was looked up."""
+
+    code = "E5020"
+    default_hint = "Ask again after the seconds that Retry-After names."
+
+
 class ReplyErased(SystemError_):
     """The answer to this idempotency key was erased together with what it told of."""
 
@@ -319,6 +345,34 @@ class UndoRefused(SystemError_):
     """There is nothing to undo, or it cannot be undone: the message says why."""
 
     code = "E5015"
+
+
+class UserNotFound(SystemError_):
+    """No scope has a user of that name; nothing was erased."""
+
+    code = "E5016"
+    default_hint = "Check the spelling: names differ by case and by blanks."
+
+
+class ImportStopped(SystemError_):
+    """The import took more time or memory than it may, or was ended; nothing of it was stored."""
+
+    code = "E5017"
+    default_hint = "Split the file, or import it with `engram import`, which has no such limits."
+
+
+class ReadingUnfinished(SystemError_):
+    """`flush` ran out of time; the turns that it has not read are stored, and are read later."""
+
+    code = "E5021"
+    default_hint = "Nothing is lost: flush again, or let the background read them."
+
+
+class ClockUnusable(SystemError_):
+    """The clock that was handed in raises, or returns no moment with a time zone."""
+
+    code = "E5022"
+    default_hint = "A clock is any object whose `now()` returns a datetime in UTC."
 
 
 class ChatError(EngramError):

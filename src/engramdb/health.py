@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -32,6 +33,8 @@ EMBEDDER = "embedder"
 CHAT = "chat model"
 READER = "reader"
 JUDGE = "judge"
+RERANKER = "reranker"
+FOREIGN_INDEX = "index of your own"
 REFUSALS = (
     AccessDenied,
     ContentTooLarge,
@@ -63,8 +66,15 @@ class Health:
         except REFUSALS:
             raise
         except EngramError as exc:
-            self._note(part, failure=f"{exc.code} {exc}")
+            self.failed(part, exc)
             raise
+        except Exception as exc:
+            self.crashed(part, place_of(exc))
+            raise
+        self.succeeded(part)
+
+    def succeeded(self, part: str) -> None:
+        """Note that a part has done its work."""
         self._note(part, failure=None)
 
     def failed(self, part: str, error: EngramError) -> None:
@@ -95,3 +105,14 @@ class Health:
                 self._parts[part] = replace(
                     known, last_failure=now, failure=failure, failures=known.failures + 1
                 )
+
+
+def place_of(error: BaseException) -> str:
+    """Return what was raised and where; never its message, which may quote a memory."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return type(error).__name__
+    file = Path(trace.tb_frame.f_code.co_filename).name
+    return f"{type(error).__name__} at {file}:{trace.tb_lineno}"

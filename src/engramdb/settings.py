@@ -24,10 +24,11 @@ from engramdb.policy import Policy
 
 FILE_NAME = "engram.toml"
 PREFIX = "ENGRAM_"
-NO_SETTINGS = frozenset({"ENGRAM_TRACEBACK"})
+NO_SETTINGS = frozenset({"ENGRAM_ACTOR", "ENGRAM_TRACEBACK"})
 """Variables with our prefix that the command line reads itself."""
 DURABILITIES = ("full", "relaxed")
 READERS = ("auto", "rules", "pack", "chat")
+SECRETS_FOR_AGENTS = ("asked", "never")
 DateOrder = Literal["auto", "day-first", "month-first"]
 """How a date in digits is read where both of its first numbers can be a month."""
 KEY_BYTES = 32
@@ -89,9 +90,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     dream_idle_minutes: float = 2.0
     """After so long without reads and writes it dreams at once."""
     dream_roots: str = ""
-    """Folders where a dream may check what is said of files, `:` between them (`;` on Windows), or none."""
+    """
+    Folders where a dream may check what is said of files, `:` between them (`;` on Windows), or none.
+
+    `project=FOLDER` is for the memories of that project alone.
+    """
     durability: str = "full"
     """`full`: a write that returned survives a power cut. `relaxed`: it survives a crash of the process."""
+    backups: bool = True
+    """Whether processes with a background copy the store once a day to a folder beside it; three are kept."""
     readers: int = 4
     """How many reads may run at once."""
     max_waiting_writers: int = 256
@@ -102,12 +109,18 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How much of the vectors may stay in memory; above it they are read from the store when needed."""
     hook_timeout_seconds: float = 3.0
     """How long a hook may keep an agent waiting; after that it goes on without memory."""
+    audited_searches: int = 100_000
+    """How many searches the audit keeps, the latest; writes and denials are kept for good."""
+    searches_per_minute: int = 300
+    """How often a token made for an agent may ask within a minute; 0: as often as it likes."""
     host: str = "127.0.0.1"
     """Address that `engram serve` listens on."""
     port: int = 7070
     """Port that `engram serve` listens on."""
     telemetry: str = ""
     """Where `engram serve` sends OpenTelemetry spans: the name of an installed exporter, or nowhere."""
+    secrets_for_agents: str = "asked"
+    """Whether an agent on this machine is told a secret that it asks for by name: `asked` or `never`."""
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """Single policy fields by part, from the `[policy.…]` tables of the file."""
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -119,6 +132,9 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidSettings(f"durability={self.durability!r} must be one of {', '.join(DURABILITIES)}")
         if self.reader not in READERS:
             raise InvalidSettings(f"reader={self.reader!r} must be one of {', '.join(READERS)}")
+        if self.secrets_for_agents not in SECRETS_FOR_AGENTS:
+            rules = ", ".join(SECRETS_FOR_AGENTS)
+            raise InvalidSettings(f"secrets_for_agents={self.secrets_for_agents!r} must be one of {rules}")
         if self.date_order not in get_args(DateOrder):
             orders = ", ".join(get_args(DateOrder))
             raise InvalidSettings(f"date_order={self.date_order!r} must be one of {orders}")
@@ -130,6 +146,9 @@ class Settings(Struct, frozen=True, kw_only=True):
                 raise InvalidSettings(f"{name}={getattr(self, name)} must be above 0 and finite")
         if self.vector_memory_megabytes < 0:
             raise InvalidSettings(f"vector_memory_megabytes={self.vector_memory_megabytes} is below 0")
+        for name in ("audited_searches", "searches_per_minute"):
+            if getattr(self, name) < 0:
+                raise InvalidSettings(f"{name}={getattr(self, name)} is below 0")
         if not 0 <= self.port <= 65535:
             raise InvalidSettings(f"port={self.port} is outside 0 to 65535")
         check_models(self.models)
@@ -261,6 +280,12 @@ def _check_key(key: str) -> None:
             f"the store's key has {len(key)} characters and is not {2 * KEY_BYTES} hexadecimal digits",
             hint='Make one with: python -c "import secrets; print(secrets.token_hex(32))"',
         )
+
+
+def child_environment() -> dict[str, str]:
+    """Return the environment for a process that reads a stranger's text: without the store's key."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def forbid_telemetry() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from engramdb import Engram, EngramError
+from engramdb import Engram, EngramError, Scope
 from engramdb.errors import DiskFull
 from engramdb.testing import TinyEmbedder
 
@@ -130,7 +130,7 @@ def test_a_write_that_does_not_fit_leaves_nothing_behind(engram: Engram) -> None
         list(fill(engram))
     count = engram.status().memories
     with engram._parts.store.read() as tx:
-        indexed = tx.terms.count()
+        indexed = tx.terms.statistics([], scope=Scope()).memories
     writer.pragma("max_page_count", 1_000_000)
 
     assert indexed == count

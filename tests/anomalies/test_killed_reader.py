@@ -5,14 +5,18 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from speaking import say
 
 from engramdb import Engram, Filters, Settings, Status
-from engramdb.testing import ManualClock
+from engramdb.capture import pipeline
+from engramdb.capture.pipeline import CLAIM_SECONDS
+from engramdb.testing import ManualClock, TinyEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,3 +69,50 @@ def test_a_killed_reader_loses_no_turn_and_reads_none_twice(tmp_path: Path) -> N
     assert evidence == Counter(turn.id for turn in turns)
     assert len(memories) == len(turns) < 1000
     assert is_sound
+
+
+CLAIM_AND_DIE = """
+import os, signal, sys
+from datetime import timedelta
+from engramdb import Engram
+from engramdb.capture.pipeline import CLAIM_SECONDS
+from engramdb.testing import ManualClock, TinyEmbedder
+engram = Engram.open(sys.argv[1], clock=ManualClock(), embedder=TinyEmbedder(), background=False)
+now = engram._parts.clock.now()
+with engram._parts.store.atomic() as tx:
+    tx.turns.claim(now=now, until=now + timedelta(seconds=CLAIM_SECONDS), limit=9)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_reader_had_claimed_is_read_by_another_after_a_minute(store_path: Path) -> None:
+    """Nobody waits five minutes for a process that is gone."""
+    with Engram.open(store_path, clock=ManualClock(), embedder=TinyEmbedder(), background=False) as engram:
+        say(engram, "I like the tea from Porto.", session="s")
+    died = subprocess.run([sys.executable, "-c", CLAIM_AND_DIE, str(store_path)], check=False).returncode
+    clock = ManualClock()
+    with Engram.open(store_path, clock=clock, embedder=TinyEmbedder(), background=False) as engram:
+        at_once = engram.flush()
+        clock.advance(seconds=CLAIM_SECONDS + 1)
+
+        assert (died, at_once, engram.flush()) == (-9, 0, 1)
+        assert engram.recall("tea from Porto").hits
+
+
+def test_a_reader_that_lives_keeps_its_claim_however_long_it_reads(
+    engram: Engram, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chat model may take minutes; nobody else begins the same turns meanwhile."""
+    monkeypatch.setattr(pipeline, "RENEW_SECONDS", 0.02)
+    monkeypatch.setattr(pipeline, "CLAIM_SECONDS", 0.2)
+    turn = say(engram, "I like the tea from Porto.", session="s")
+    store = engram._parts.store
+    with store.atomic() as tx:
+        assert tx.turns.claim(now=clock.now(), until=clock.now() + timedelta(seconds=0.2), limit=9)
+
+    with pipeline._renewed(store, [turn.id], now=clock.now()):
+        time.sleep(0.5)
+        clock.advance(seconds=0.45)
+        assert engram.flush() == 0
+    clock.advance(seconds=1)
+    assert engram.flush() == 1

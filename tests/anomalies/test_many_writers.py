@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import RunChild
+
+MAX_WAIT_SECONDS = 5.0
+"""On a machine that does much else; 0.3 s were measured (docs/lab/0061-load-and-linear-time.md)."""
 
 # Writes 500 memories, then waits for a line with the number of processes, and looks for a memory of each.
 WRITE_AND_FIND = """
@@ -38,6 +42,25 @@ WRITE_AND_FIND = """
             answer = engram.recall(theirs, limit=1)
             found += [hit.memory.content for hit in answer.hits] == [theirs]
         print(found, engram.status().memories, flush=True)
+"""
+
+# Writes, with a pause or without, until told to stop; says how often, and how long it waited at most.
+WRITE_AND_WAIT = """
+    import select, sys, time
+    from engramdb import Engram, Settings
+    from engramdb.testing import TinyEmbedder
+
+    path, name, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
+    with Engram.open(path, embedder=TinyEmbedder(), background=False) as engram:
+        engram.remember(f"{name} begins")
+        print("ready", flush=True)
+        sys.stdin.readline()
+        waits = []
+        while not select.select([sys.stdin], [], [], pause)[0]:
+            start = time.monotonic()
+            engram.remember(f"statement {len(waits)} of {name}")
+            waits.append(time.monotonic() - start)
+        print(len(waits), max(waits), flush=True)
 """
 
 OPEN_AT_ONCE = """
@@ -67,6 +90,25 @@ def test_eight_processes_write_one_file(store_path: Path, child: RunChild) -> No
         assert said == [["8", "4000"]] * 8
         assert engram.status().by_status == {"active": 4000}
         assert engram.doctor().ok
+
+
+@pytest.mark.slow
+def test_processes_take_turns_at_writing(store_path: Path, child: RunChild) -> None:
+    """Two that write now and then are not kept waiting by a third that writes without a pause."""
+    names = {"bulk": 0.0, "first": 0.02, "second": 0.02}
+    processes = [child.start(WRITE_AND_WAIT, store_path, name, pause) for name, pause in names.items()]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    time.sleep(5)
+    said = [process.communicate("stop\n")[0].split() for process in processes]
+
+    assert all(int(count) > 10 for count, _ in said)
+    assert max(float(wait) for _, wait in said) < MAX_WAIT_SECONDS
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 
 from engramdb import Draft, Engram, Settings
 from engramdb.errors import InjectionBlocked
-from engramdb.values import SecurityTier
+from engramdb.values import Provenance, SecurityTier, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,9 @@ def test_an_attack_in_bulk_is_refused(engram: Engram) -> None:
     drafts = [*FACTS[:255], attack]
 
     with pytest.raises(InjectionBlocked):
-        engram.remember_many(Draft(content=fact) for fact in drafts)
+        engram.remember_many(
+            Draft(content=fact, provenance=Provenance(source=Source.INGEST)) for fact in drafts
+        )
 
     assert engram.list() == []
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from surfaces.fixtures import Command
 
 NOT_FOR_A_SHELL = {
+    "audit_log": "for the surfaces themselves",
+    "note_denial": "for the surfaces themselves",
+    "settings": "what the command line reads itself",
+    "actor": "who acts now; a command is the person's, or ENGRAM_ACTOR",
     "open": "every command does",
     "close": "every command does",
     "turn": "a block around a running model",
@@ -29,6 +33,8 @@ NOT_FOR_A_SHELL = {
     "judge_pending": "`engram enrich`",
     "embed_pending": "`engram enrich`, `engram doctor --fix` and `engram models`",
     "import_from": "`engram import`",
+    "import_text": "`engram import -`",
+    "registered_export": "what `engram export` does with a file",
     "imported_from": "a look behind a memory that an import made",
     "export_to": "`engram export`",
     "notebook_sync": "`engram notebook sync`",

@@ -49,10 +49,10 @@ def test_a_failure_of_another_process_is_shown_with_its_age(engram_command: Comm
 def test_failures_add_up_and_the_latest_word_counts(engram_command: Command, home: Path) -> None:
     """Two processes that failed are two failures, and a later success ends the alarm."""
     embedder = TinyEmbedder()
-    for failure in ("first", "second", None):
+    for number, failure in enumerate(("first", "second", None)):
         embedder.failure = failure
         with Engram.open(settings=Settings(home=home), embedder=embedder, background=False) as engram:
-            engram.remember(f"statement {failure}")
+            engram.remember(f"statement {number}")
 
     (part,) = (one for one in status(engram_command)["all_parts"] if one["name"] == "embedder")
 

@@ -68,7 +68,7 @@ def test_an_open_question_takes_a_place(lived: Engram, clock: ManualClock) -> No
 
     first = lived.resume("coder").items
     with lived._parts.store.atomic() as tx:
-        tx.gaps.close("g1", at=clock.now(), by=lived._actor.kind, because="answered")
+        tx.gaps.close("g1", at=clock.now(), by=lived.actor.kind, because="answered")
 
     asked = [item.content for item in first if item.slot.source is SlotSource.GAP_QUESTION]
     assert asked == ["Does Maya still lead the team?"]

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SPACE = EmbedderIdentity(name="three", dimension=3, revision="1")
 ANN = Scope(user="ann")
+BOB = Scope(user="bob")
 
 
 @pytest.fixture(params=["sqlite", "sqlite, encrypted"])
@@ -94,7 +95,7 @@ def test_a_write_is_all_or_nothing(store: Store) -> None:
 
     with store.read() as tx:
         assert tx.memories.count() == 1
-        assert tx.terms.frequencies(["tea", "coffee"]) == {"tea": 1, "coffee": 0}
+        assert tx.terms.statistics(["tea", "coffee"], scope=GLOBAL).frequencies == {"tea": 1, "coffee": 0}
         assert tx.vectors.space(SPACE) is None
         assert tx.audit.recent(limit=10) == []
 
@@ -192,8 +193,31 @@ def test_terms_are_put_in_place_of_earlier_ones(store: Store) -> None:
         key = add(tx, memory("tea"), "tea", "green", "tea")
         tx.terms.put(key, ["coffee"])
 
-        assert tx.terms.frequencies(["tea", "green", "coffee"]) == {"tea": 0, "green": 0, "coffee": 1}
-        assert tx.terms.count() == 1
+        assert tx.terms.statistics(["tea", "green", "coffee"], scope=GLOBAL).frequencies == {
+            "tea": 0,
+            "green": 0,
+            "coffee": 1,
+        }
+        assert tx.terms.statistics([], scope=GLOBAL).memories == 1
+
+
+def test_words_are_counted_and_found_within_a_scope(store: Store) -> None:
+    """How common a word is, and who holds it, follows from what the reader may see."""
+    with store.atomic() as tx:
+        everyone = add(tx, memory("one"), "tea", "green")
+        mine = add(tx, memory("Ann's", scope=ANN), "tea", "tea")
+        theirs = [add(tx, memory(f"Bob's {number}", scope=BOB), "tea", "green") for number in range(3)]
+
+    with store.read() as tx:
+        seen = {scope: tx.terms.statistics(["tea", "green"], scope=scope) for scope in (GLOBAL, ANN, BOB)}
+        found = {scope: tx.terms.holders("tea", scope=scope) for scope in (GLOBAL, ANN, BOB)}
+
+    assert [(one.memories, [*one.frequencies.values()]) for one in seen.values()] == [
+        (1, [1, 1]),
+        (2, [2, 1]),
+        (4, [4, 4]),
+    ]
+    assert list(found.values()) == [[everyone], [everyone, mine], [everyone, *theirs]]
 
 
 def test_a_search_adds_the_weights_of_the_words_that_a_memory_holds(store: Store) -> None:
@@ -225,12 +249,13 @@ def test_clearing_the_terms_leaves_an_index_that_works(store: Store) -> None:
     with store.atomic() as tx:
         key = add(tx, memory("tea"), "tea")
         tx.terms.clear(version=7)
-        emptied = (tx.terms.count(), tx.terms.frequencies(["tea"]), tx.terms.version)
+        emptied = tx.terms.statistics(["tea"], scope=GLOBAL)
+        version = tx.terms.version
         tx.terms.put(key, ["coffee"])
 
     with store.read() as tx:
-        assert emptied == (0, {"tea": 0}, 7)
-        assert tx.terms.frequencies(["tea", "coffee"]) == {"tea": 0, "coffee": 1}
+        assert (emptied.memories, emptied.frequencies, version) == (0, {"tea": 0}, 7)
+        assert tx.terms.statistics(["tea", "coffee"], scope=GLOBAL).frequencies == {"tea": 0, "coffee": 1}
 
 
 def test_clearing_the_terms_is_undone_with_its_write(store: Store) -> None:
@@ -243,7 +268,7 @@ def test_clearing_the_terms_is_undone_with_its_write(store: Store) -> None:
         raise ZeroDivisionError
 
     with store.read() as tx:
-        assert tx.terms.frequencies(["tea"]) == {"tea": 1}
+        assert tx.terms.statistics(["tea"], scope=GLOBAL).frequencies == {"tea": 1}
 
 
 def test_vectors_come_back_nearly_as_they_went_in(store: Store) -> None:

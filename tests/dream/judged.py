@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from engramdb import Engram, Settings
-from engramdb.engine.assemble import JudgeParts, WatchedModel
-from engramdb.health import CHAT, JUDGE
-from engramdb.models.reader import Judge, Utterance
+from engramdb.engine.assemble import JudgeParts
+from engramdb.health import JUDGE
+from engramdb.models.reader import GuardedModel, Judge, Utterance
 from engramdb.values.reading import PairJudgment, PairRelation
 
 if TYPE_CHECKING:
@@ -81,9 +81,10 @@ def asking(
 ) -> Iterator[Engram]:
     """A store whose dreams ask the judge, with the embedder that is built in."""
 
-    def choose(parts: JudgeParts) -> WatchedModel[Judge]:
-        part = CHAT if judge.is_remote else JUDGE
-        return WatchedModel[Judge](lambda: judge, parts.health, part, name=judge.name)
+    def choose(parts: JudgeParts) -> GuardedModel[Judge]:
+        return GuardedModel[Judge](
+            lambda: judge, parts.guard, JUDGE, name=judge.name, is_remote=judge.is_remote
+        )
 
     monkeypatch.setattr("engramdb.engine.assemble.choose_judge", choose)
     with Engram.open(path, settings=settings, clock=clock, background=False) as engram:

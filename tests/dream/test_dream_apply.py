@@ -210,7 +210,7 @@ def test_what_is_derived_is_found_at_once(store_path: Path) -> None:
         space = tx.vectors.space(tiny.identity)
         assert space is not None
         assert [one.content for one in tx.vectors.pending(space, limit=5).values()] == [source.content]
-        assert tx.terms.count() == 2
+        assert tx.terms.statistics([], scope=Scope()).memories == 2
     store.close()
 
 

@@ -86,9 +86,10 @@ def test_no_agent_keeps_erased_words_in_mind(engram: Engram) -> None:
     with engram.turn("Tell me of the quendolin valve", session="s1") as turn:
         turn.reply("It stays closed.")
         turn.note(SAID)
+    other = engram.remember("The harbor closes at nine")
     held = [one for one in _of_type("Slot") if "quendolin" in str(one.text)]
 
-    engram.erase(user="nobody")
+    engram.erase(other.id)
 
     assert held
     del held

@@ -88,7 +88,11 @@ def test_a_reranker_that_fails_is_named_and_the_order_of_scores_stays(
 
     assert [hit.memory.content for hit in answer.hits] == ["Green tea, please"]
     assert [(missing.index, missing.reason) for missing in answer.quality.missing] == [
-        ("reranker", "broken failed (ZeroDivisionError); the order of scores was kept")
+        (
+            "reranker",
+            "E3007 the reranker failed: ZeroDivisionError at test_own_parts.py:42; "
+            "the order of scores was kept",
+        )
     ]
 
 

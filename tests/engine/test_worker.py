@@ -15,7 +15,7 @@ from engramdb import worker as worker_module
 from engramdb.clock import SystemClock
 from engramdb.errors import StoreBusy
 from engramdb.health import Health
-from engramdb.worker import MAX_CRASHES, Worker
+from engramdb.worker import MAX_CRASHES, MAX_RESTARTS, Worker
 
 PATIENCE_SECONDS = 30.0
 
@@ -195,3 +195,99 @@ def test_a_forked_child_waits_for_no_thread_of_its_parent() -> None:
         may_end.set()
 
     assert os.waitstatus_to_exitcode(status) == 7
+
+
+@pytest.mark.parametrize(
+    "raised", [SystemExit, KeyboardInterrupt, MemoryError, RecursionError, GeneratorExit]
+)
+def test_nothing_that_a_job_raises_ends_the_thread(raised: type[BaseException]) -> None:
+    """The job counts as crashed, and the next one runs on the same thread."""
+    ran: list[str] = []
+
+    def crash() -> None:
+        raise raised
+
+    with working() as worker:
+        worker.submit("bad", crash, retry=False)
+        worker.submit("good", lambda: ran.append("good"))
+        assert worker.wait(PATIENCE_SECONDS)
+
+        state = worker.state()
+    assert ran == ["good"]
+    assert (state.restarts, {job.name: job.crashes for job in state.jobs}) == (0, {"bad": 1, "good": 0})
+
+
+def test_a_thread_that_died_is_noticed_and_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where even the work on the work fails, what waits is still done, and status counts it."""
+    ran: list[str] = []
+    with working() as worker:
+        note, left = worker._note, [MemoryError()]
+
+        def note_badly(*arguments: object) -> None:
+            if left:
+                raise left.pop()
+            note(*arguments)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(worker, "_note", note_badly)
+        worker.submit("first", lambda: ran.append("first"))
+        worker.submit("second", lambda: ran.append("second"))
+        assert worker.wait(PATIENCE_SECONDS)
+
+        assert (ran, worker.state().restarts, worker.state().is_alive) == (["first", "second"], 1, True)
+
+
+def test_a_thread_that_keeps_dying_is_left_dead_and_nobody_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There is a limit, after which waiting says at once that the work is not done."""
+    with working() as worker:
+
+        def die(*_: object) -> None:
+            raise MemoryError
+
+        monkeypatch.setattr(worker, "_note", die)
+        for number in range(MAX_RESTARTS + 2):
+            worker.submit("doomed", lambda: None, key=number)
+        wait_until(lambda: not worker.state().is_alive)
+        begun = time.monotonic()
+
+        assert not worker.wait(PATIENCE_SECONDS)
+        assert time.monotonic() - begun < PATIENCE_SECONDS / 2
+        assert worker.state().restarts == MAX_RESTARTS
+
+
+def test_a_job_that_was_given_up_can_be_restarted() -> None:
+    """Once what made it crash is mended, it goes on where it was."""
+    is_mended = threading.Event()
+    ran: list[str] = []
+
+    def run() -> None:
+        if not is_mended.is_set():
+            raise ValueError
+        ran.append("done")
+
+    with working() as worker:
+        worker.submit("broken", run)
+        wait_until(lambda: any(job.is_given_up for job in worker.state().jobs))
+        is_mended.set()
+
+        assert worker.restart() == ("broken",)
+        assert worker.wait(PATIENCE_SECONDS)
+    assert ran == ["done"]
+
+
+def test_closing_names_the_job_that_did_not_end() -> None:
+    """It waits as long as it is told, and says what was not finished."""
+    may_end, begun = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set()
+        may_end.wait(PATIENCE_SECONDS)
+
+    worker = Worker("test", health=Health(SystemClock()))
+    worker.submit("endless", hang)
+    begun.wait(PATIENCE_SECONDS)
+
+    assert worker.close(0.05) == "endless"
+    may_end.set()
+    assert worker.close(PATIENCE_SECONDS) is None

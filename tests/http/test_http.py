@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from engramdb.http.guard import MAX_BODY_BYTES, host_name
+from engramdb.http.guard import host_name
+from engramdb.http.limits import MAX_BODY_BYTES
 from engramdb.http.server import own_names
 from engramdb.testing import TinyEmbedder
 

@@ -14,9 +14,10 @@ from uvicorn.server import ServerState
 
 from engramdb.errors import StoreBusy
 from engramdb.http.app import Access, Monitoring, create_app
+from engramdb.http.connections import Connections, connection_class
 from engramdb.http.events import EventStream, Streams
 from engramdb.http.guard import host_name
-from engramdb.http.server import PromptConnection
+from engramdb.http.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -136,23 +137,18 @@ def test_two_listeners_cannot_take_the_last_place() -> None:
     assert (seen, streams.open, streams.refused) == ([1], 0, 1)
 
 
-class Hasty(PromptConnection):
-    """A connection with little patience."""
-
-    head_seconds = 0.05
-
-
 @pytest.mark.parametrize("begun", [b"", b"GET /"], ids=["silent", "half a request"])
 @pytest.mark.parametrize("asked", [0, 1])
 def test_who_never_finishes_a_request_loses_the_place(asked: int, begun: bytes) -> None:
     """Strangers cannot hold connections that others need, not even after a request that was answered."""
 
     async def talk() -> bytes:
-        config = uvicorn.Config(healthy, http=Hasty, ws="none", timeout_keep_alive=1)
+        hasty = connection_class(Connections(Limits(header_seconds=0.05)))
+        config = uvicorn.Config(healthy, http=hasty, ws="none", timeout_keep_alive=1)
         config.load()
         state = ServerState()
         server = await asyncio.get_running_loop().create_server(
-            lambda: Hasty(config=config, server_state=state, app_state={}), "127.0.0.1", 0
+            lambda: hasty(config=config, server_state=state, app_state={}), "127.0.0.1", 0
         )
         async with server:
             reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())

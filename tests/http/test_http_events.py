@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -109,7 +110,7 @@ def test_a_token_follows_the_scope_it_has(tmp_path: Path) -> None:
                 engram.remember("Bob's", scope=BOB)
                 own = engram.remember("Ada's", scope=ADA)
                 told = next(stream)
-                tokens.named.remove("ada")
+                tokens.named.revoke("ada", now=datetime.now(UTC))
                 engram.remember("Ada's, when the token is gone", scope=ADA)
                 rest = list(stream)
 

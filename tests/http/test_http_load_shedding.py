@@ -13,7 +13,8 @@ import pytest
 from surfaces.serving import client_of, held, opened, serving
 
 from engramdb.http.app import Monitoring
-from engramdb.http.load_shedding import Limits, Load
+from engramdb.http.limits import Limits
+from engramdb.http.load_shedding import Load
 from engramdb.http.server import bind
 
 if TYPE_CHECKING:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import stat
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -177,7 +179,6 @@ def test_no_route_lets_a_token_out_of_its_scope(served: Served, operations: Oper
     ("method", "path", "sent"),
     [
         ("GET", "/v1/status", {}),
-        ("GET", "/v1/audit", {}),
         ("GET", "/v1/doctor", {}),
         ("GET", "/metrics", {}),
         ("GET", "/v1/forecast", {"everywhere": "true"}),
@@ -309,7 +310,7 @@ def test_a_running_server_knows_of_a_change_at_once(served: Served) -> None:
     token = add(named, "brief", Scope(user="ada"))
     with served(token) as client:
         before = client.get("/v1/memories").status_code
-        named.remove("brief")
+        named.revoke("brief", now=datetime.now(UTC))
         after = client.get("/v1/memories").status_code
 
     assert (before, after) == (200, 401)
@@ -318,24 +319,31 @@ def test_a_running_server_knows_of_a_change_at_once(served: Served) -> None:
 def test_the_commands_make_show_and_remove_tokens(engram_command: Command, home: Path) -> None:
     """A token is shown once; its file is its owner's and holds only hashes."""
     made = json.loads(
-        engram_command("token", "add", "phone", "--user", "ada", "--read-only", "--json").stdout
+        engram_command("token", "create", "phone", "--user", "ada", "--read-only", "--json").stdout
     )
-    again = engram_command("token", "add", "phone")
+    again = engram_command("token", "create", "phone")
     listed = json.loads(engram_command("token", "list", "--json").stdout)
     shown = engram_command("token", "list").stdout
     kept = (home / NAMED_FILE).read_text()
     mode = stat.S_IMODE((home / NAMED_FILE).stat().st_mode)
-    removed = engram_command("token", "remove", "phone")
-    gone = engram_command("token", "remove", "phone")
+    removed = engram_command("token", "revoke", "phone")
+    gone = engram_command("token", "revoke", "phone")
 
-    assert listed[0] | {"created_at": ""} == {
+    assert listed[0] | {"created_at": "", "expires_at": ""} == {
+        "id": hashlib.sha256(made["token"].encode()).hexdigest()[:12],
         "name": "phone",
+        "kind": "agent",
         "scope": "user=ada",
         "read_only": True,
         "narrower": False,
+        "secrets": False,
         "created_at": "",
+        "expires_at": "",
+        "is_expired": False,
+        "last_used_at": None,
     }
-    assert "user=ada, read only" in shown
+    assert "for an agent, user=ada, read only" in shown
+    assert made["token"].startswith("engram_")
     assert made["token"] not in kept + shown
     assert mode == 0o600
     assert (again.exit_code, removed.exit_code, gone.exit_code) == (2, 0, 2)

@@ -31,6 +31,7 @@ OUTSIDE = {
     "open": "makes the engine",
     "close": "ends it",
     "turn": "lasts while a model thinks: `context` before it and `observe` after it",
+    "shown_to": "the server itself shows each caller what it may see",
     "remember_stream": "lazy, for Python; `remember_many` takes the same drafts",
     "rebuild": "for whoever sits at the machine",
     "embed_pending": "the server does it by itself",
@@ -40,6 +41,7 @@ OUTSIDE = {
     "changes": "told by the stream of events",
     "backup": "for whoever sits at the machine",
     "export": "for whoever sits at the machine; a program reads the list page by page",
+    "registered_export": "works on files of the machine",
     "notebook_sync": "works on folders of the machine",
     "notebook_mark": "works on folders of the machine",
     "hear": "for the hooks of agents",
@@ -47,10 +49,21 @@ OUTSIDE = {
     "questions_about": "for the hooks of agents; a context brings them up by itself",
     "note_success": "for the hooks of agents",
     "note_failures": "for the hooks of agents",
+    "note_denial": "for the surfaces themselves",
 }
 """Verbs that no route has, and why."""
 NAMED_OTHERWISE = {"import_from": "import_text", "relate": "link", "unrelate": "unlink"}
-NO_FIELDS = {"self", "expected_version", "progress", "may_enter", "recalled", "counter", "fix", "actor"}
+NO_FIELDS = {
+    "self",
+    "expected_version",
+    "progress",
+    "may_enter",
+    "recalled",
+    "counter",
+    "fix",
+    "actor",
+    "exact",
+}
 """Arguments of the engine that cannot travel or that a header carries; a server knows who acts."""
 
 
@@ -450,6 +463,7 @@ def test_scopes_hold_for_every_verb(client: TestClient) -> None:
         "unmerge": one,
         "pin": {"id": memory["id"], "scope": {"user": "bob"}},
         "unpin": {"id": memory["id"], "scope": {"user": "bob"}},
+        "release": {"id": memory["id"], "scope": {"user": "bob"}},
     }
 
     changed = {verb: client.post(f"/v1/{verb}", json=body).status_code for verb, body in bodies.items()}

@@ -143,7 +143,7 @@ def test_a_twin_that_is_forgotten_meanwhile_does_not_swallow_the_statement(engra
     engram.forget(twin.id)
 
     with pipeline.store.atomic() as tx:
-        (admission,) = save(tx, prepared, pipeline, actor=engram._actor, now=engram._now(), is_explicit=True)
+        (admission,) = save(tx, prepared, pipeline, actor=engram.actor, now=engram._now(), is_explicit=True)
     embedded = engram.embed_pending()
 
     assert admission.memory.id != twin.id

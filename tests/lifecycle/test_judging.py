@@ -11,10 +11,9 @@ import pytest
 
 from engramdb import Draft, Engram, Filters, Scope, Source, Status
 from engramdb.capture.writer import BULK_ROWS
-from engramdb.engine.assemble import WatchedModel
 from engramdb.errors import ChatUnavailable
-from engramdb.health import CHAT
-from engramdb.models.reader import Judge, Utterance
+from engramdb.health import JUDGE
+from engramdb.models.reader import GuardedModel, Judge, Utterance
 from engramdb.testing import ManualClock
 from engramdb.values import EdgeType
 from engramdb.values.reading import PairJudgment, PairRelation
@@ -76,7 +75,7 @@ def engram(
     """A store that asks the fake judge."""
     monkeypatch.setattr(
         "engramdb.engine.assemble.choose_judge",
-        lambda parts: WatchedModel[Judge](lambda: judge, parts.health, CHAT, name=judge.name),
+        lambda parts: GuardedModel[Judge](lambda: judge, parts.guard, JUDGE, name=judge.name, is_remote=True),
     )
     with Engram.open(store_path, clock=clock, background=False) as engram:
         yield engram
@@ -215,7 +214,7 @@ def test_a_judge_that_fails_costs_nothing_and_is_asked_again(
     engram.remember(NO_TEA)
 
     report = engram.status()
-    failing = next(part for part in report.parts if part.name == CHAT)
+    failing = next(part for part in report.parts if part.name == JUDGE)
     assert len(engram.list()) == 2
     assert report.awaiting_judgment == 1
     assert failing.is_failing

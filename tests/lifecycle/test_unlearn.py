@@ -12,6 +12,7 @@ from engramdb.values import Status
 
 if TYPE_CHECKING:
     from engramdb import Memory, Turn
+    from engramdb.testing import ManualClock
 
 
 def say(engram: Engram, text: str, *, role: str = "user", session: str = "s1") -> Turn:
@@ -64,11 +65,11 @@ def test_what_was_said_twice_stays_and_loses_one_piece_of_evidence(engram: Engra
     assert engram.forget_turn(both[1 - which].id).forgotten == (once.id,)
 
 
-def test_what_a_person_also_stated_stays(engram: Engram) -> None:
+def test_what_a_person_also_stated_stays(engram: Engram, clock: ManualClock) -> None:
     """An explicit word is evidence that no message takes along."""
     turn = say(engram, "I take my notes in Logseq.")
     learnt = only(engram, "Logseq")
-    engram._parts.clock.advance(minutes=5)  # type: ignore[attr-defined]
+    clock.advance(minutes=5)
     engram.remember("I take my notes in Logseq")
 
     found = engram.forget_turn(turn.id)

@@ -21,7 +21,7 @@ from surfaces.mcp_talk import COMMAND, environment, talking
 from engramdb import Engram, Scope, Settings
 from engramdb.errors import InvalidSettings
 from engramdb.http.server import bind
-from engramdb.http.tokens import stored_token
+from engramdb.http.tokens import NamedTokens, Tokens, stored_token
 from engramdb.mcp.http import FILE_NAME, HttpServer
 from engramdb.mcp.server import MemoryServer
 from engramdb.mcp.startup import Opening
@@ -51,7 +51,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         bind("127.0.0.1", 0) as listener,
     ):
         server, is_ready = MemoryServer(Opening(lambda: engram), tools=CORE), threading.Event()
-        served = HttpServer(server, listener, host="127.0.0.1", token=TOKEN)
+        served = HttpServer(server, listener, host="127.0.0.1", tokens=Tokens(TOKEN, NamedTokens(folder)))
         thread = threading.Thread(target=served.run, kwargs={"ready": lambda _url: is_ready.set()})
         thread.start()
         try:

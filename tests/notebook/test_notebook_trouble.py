@@ -272,21 +272,14 @@ def test_a_forgotten_memory_does_not_return_with_its_file(notebook: Notebook) ->
 # --- admission ----------------------------------------------------------------------------------------------
 
 
-def test_what_the_gate_refuses_stays_in_its_file(notebook: Notebook) -> None:
-    """An attack in a new file or an edit is named by its code, left where it is, and not tried every time."""
-    new = notebook.write("facts/bad.md", ATTACK)
-    edited = notebook.edit(TEA, ATTACK)
+def test_an_order_to_an_agent_in_a_file_is_stored_and_enters_no_window(notebook: Notebook) -> None:
+    """A person's own file is never refused; what reads like an attack in it is marked."""
+    notebook.write("facts/bad.md", ATTACK)
 
-    report = notebook.sync()
-    mark = notebook.engram.notebook_mark(notebook.folder)
-    again = notebook.sync()
+    notebook.sync()
 
-    assert acts(report) == acts(again) == {"refused": 2}
-    assert {one.why for one in report.changes} == {"E4003"}
-    assert ATTACK in new.read_text()
-    assert ATTACK in edited.read_text()
-    assert notebook.engram.notebook_mark(notebook.folder) == mark
-    assert TEA in active(notebook.engram)
+    assert active(notebook.engram)[ATTACK].is_suspicious
+    assert ATTACK not in notebook.engram.context("what about previous instructions?").text
 
 
 def test_a_file_that_says_what_is_known_makes_it_stronger_once(notebook: Notebook) -> None:

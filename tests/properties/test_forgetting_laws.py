@@ -11,14 +11,14 @@ import apsw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engramdb import Engram, Settings, Status
+from engramdb import Engram, Scope, Settings, Status
 from engramdb.testing import TinyEmbedder
 from engramdb.text.terms import terms
 
 if TYPE_CHECKING:
     from engramdb import Recall
 
-SHADOW_TABLES = ("terms_data", "terms_idx", "terms_content", "terms_docsize", "term_counts")
+SHADOW_TABLES = ("terms_data", "terms_idx", "terms_content", "terms_docsize", "scope_terms")
 
 # Letters that are one letter in every Unicode form: ŀ would be cut in two, and a word would be several terms.
 letters = st.characters(categories=["Ll"], max_codepoint=0x24F).filter(
@@ -47,11 +47,11 @@ def test_a_forgotten_word_is_in_no_index(codeword: str, others: list[str], is_co
             assert memory.id not in {one.id for one in engram.list(limit=50)}
             assert engram.get(memory.id).status is Status.FORGOTTEN
             with engram._parts.store.read() as tx:
-                assert tx.terms.frequencies([wanted]) == {wanted: 0}
+                assert tx.terms.statistics([wanted], scope=Scope()).frequencies == {wanted: 0}
                 space = tx.vectors.space(TinyEmbedder.identity)
                 assert space is not None
                 keys, _ = tx.vectors.fetch(space, list(range(1, 50)))
-                assert len(keys) == tx.terms.count()
+                assert len(keys) == tx.terms.statistics([], scope=Scope()).memories
         assert wanted.encode() not in text_index_bytes(path)
 
 

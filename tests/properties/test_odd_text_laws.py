@@ -125,11 +125,14 @@ def test_the_store_counts_every_term_that_it_was_given(text: str) -> None:
     """The database's own tokenizer splits at spaces only: each of our terms is one of its terms."""
     cut = sorted(set(terms(text)))
     with tempfile.TemporaryDirectory() as folder, open_relaxed(Path(folder)) as engram:
+        engram.remember("a note")
         with engram._parts.store.atomic() as tx:
             tx.terms.put(1, cut)
-            counted = tx.terms.frequencies(cut)
+            counted = tx.terms.statistics(cut, scope=Scope())
+            found = [tx.terms.holders(term, scope=Scope()) for term in cut]
 
-        assert counted == dict.fromkeys(cut, 1)
+        assert counted.frequencies == dict.fromkeys(cut, 1)
+        assert found == [[1]] * len(cut)
 
 
 def open_relaxed(folder: Path) -> Engram:

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.engine.assemble import WatchedModel
-from engramdb.health import CHAT
-from engramdb.models.reader import Judge, Utterance
+from engramdb.health import JUDGE
+from engramdb.models.reader import GuardedModel, Judge, Utterance
 from engramdb.values.reading import PairJudgment
 
 ABOUT_MIA = ("Mia loves her dog Rufus", "Mia paints on weekends", "no meat or cheese for Mia since spring")
@@ -62,7 +61,7 @@ def engram(
     """A store that asks this judge, under presets that order by score and by rank."""
     monkeypatch.setattr(
         "engramdb.engine.assemble.choose_judge",
-        lambda parts: WatchedModel[Judge](lambda: judge, parts.health, "judge", name=judge.name),
+        lambda parts: GuardedModel[Judge](lambda: judge, parts.guard, JUDGE, name=judge.name),
     )
     settings = Settings(policy=request.param, embedder="static")
     with Engram.open(store_path, settings=settings, background=False) as opened:
@@ -164,7 +163,7 @@ def test_no_time_means_that_nothing_is_read(
     """Whoever wants the last milliseconds turns it off."""
     monkeypatch.setattr(
         "engramdb.engine.assemble.choose_judge",
-        lambda parts: WatchedModel[Judge](lambda: judge, parts.health, "judge", name=judge.name),
+        lambda parts: GuardedModel[Judge](lambda: judge, parts.guard, JUDGE, name=judge.name),
     )
     settings = Settings(embedder="static", answering_milliseconds=0)
     with Engram.open(store_path, settings=settings, background=False) as engram:
@@ -180,7 +179,7 @@ def test_no_chat_model_is_asked_while_somebody_waits(
     """A remote judge settles in the background, and never stands in the way of an answer."""
     monkeypatch.setattr(
         "engramdb.engine.assemble.choose_judge",
-        lambda parts: WatchedModel[Judge](lambda: judge, parts.health, CHAT, name=judge.name),
+        lambda parts: GuardedModel[Judge](lambda: judge, parts.guard, JUDGE, name=judge.name, is_remote=True),
     )
     with Engram.open(store_path, settings=Settings(embedder="static"), background=False) as engram:
         engram.remember(ABOUT_MIA[0])

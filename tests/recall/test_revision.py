@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from engramdb import Engram, Memory, Settings
-from engramdb.engine.assemble import WatchedModel
+from engramdb.health import JUDGE
 from engramdb.lifecycle.merging import merge
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import challenge
-from engramdb.models.reader import Judge, Utterance
+from engramdb.models.reader import GuardedModel, Judge, Utterance
 from engramdb.policy import DreamPolicy
 from engramdb.testing import ManualClock
 from engramdb.values import Action, Actor, EdgeType, Source, Status
@@ -194,7 +194,7 @@ class Rippling:
 
 def test_a_change_marks_what_rested_on_the_old_fact_and_asks(engram: Engram, clock: ManualClock) -> None:
     """It stays in every answer, with the reason, and nothing else is touched."""
-    judge = WatchedModel[Judge](Rippling, engram._parts.health, "judge")
+    judge = GuardedModel[Judge](Rippling, engram._parts.guard, JUDGE)
     engram._parts.__dict__["judge"] = judge
     gym = engram.remember("The gym in Porto is around the corner")
     cat = engram.remember("Our cat is called Fumo")
@@ -213,7 +213,7 @@ def test_a_change_marks_what_rested_on_the_old_fact_and_asks(engram: Engram, clo
 
 def test_a_question_may_rest_on_a_change_that_it_does_not_find(engram: Engram, clock: ManualClock) -> None:
     """What is disputed counts among all candidates, not among the few that are shown."""
-    judge = WatchedModel[Judge](Rippling, engram._parts.health, "judge")
+    judge = GuardedModel[Judge](Rippling, engram._parts.guard, JUDGE)
     engram._parts.__dict__["judge"] = judge
     old, new = disputed(engram, clock, "We live in Porto", "keys to the house in Braga!", chance=0.85)
     for street in ("Elm", "Oak", "Ash", "Fir"):

@@ -61,12 +61,9 @@ def tokens_in(home: Path) -> Tokens:
     return Tokens(stored_token(home / OWN_FILE), NamedTokens(home))
 
 
-def add(
-    named: NamedTokens, name: str, scope: Scope, *, read_only: bool = False, narrower: bool = False
-) -> str:
-    """Make a token as `engram token add` does."""
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    return named.add(name, scope=scope, read_only=read_only, narrower=narrower, now=now)
+def add(named: NamedTokens, name: str, scope: Scope, **options: Any) -> str:
+    """Make a token as `engram token create` does, one that does not expire."""
+    return named.add(name, scope=scope, now=datetime(2026, 1, 1, tzinfo=UTC), life=None, **options)
 
 
 class Held(TinyEmbedder):

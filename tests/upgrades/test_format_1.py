@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
+from disks import SmallDisk
 
+from engramdb.errors import StoreReadOnly
 from engramdb.store.sqlite.migrations import APPLICATION_ID, FORMAT_VERSION, MIGRATIONS, m001_first_layout
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.values import GLOBAL, Filters, Scope, Status
@@ -168,3 +170,22 @@ def test_wordings_are_taken_over_however_far_they_were_merged(old_file: Path) ->
 
     assert forgotten == [("a",), ("b",), ("c",)]
     assert wordings == [("a", "[]"), ("b", '["a"]'), ("c", '["b","a"]')]
+
+
+def test_on_a_read_only_disk_it_is_read_from_a_copy(old_file: Path, tmp_path: Path) -> None:
+    """Where the file cannot be brought up to date, a private copy is, and the file keeps its bytes."""
+    disk = SmallDisk(tmp_path / "disk", 16)
+    path = disk.folder / "memory.db"
+    path.write_bytes(old_file.read_bytes())
+    disk.set_read_only()
+    try:
+        store = SqliteStore.open(str(path), now=NOW)
+        with store.read() as tx:
+            found = tx.memories.count()
+        reason = store.unwritable
+        store.close()
+    finally:
+        disk.unmount()
+
+    assert found == 1
+    assert isinstance(reason, StoreReadOnly)

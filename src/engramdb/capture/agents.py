@@ -81,14 +81,24 @@ class ReadsTurns(Protocol):
     def flush(self, conversation: tuple[Scope, str | None] | None = None) -> int: ...
 
 
+class LearnerParts(Protocol):
+    """What learning from commands needs of the engine."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def writer(self) -> AdmitsDrafts: ...
+    @property
+    def actor(self) -> Actor: ...
+
+
 class CommandLearner:
     """Learns from commands that were stored as turns: how often each works, what was shipped, lessons."""
 
-    def __init__(self, writer: AdmitsDrafts, *, store: Store, clock: Clock, actor: Actor) -> None:
-        self._writer = writer
-        self._store = store
-        self._clock = clock
-        self._actor = actor
+    def __init__(self, parts: LearnerParts) -> None:
+        self._parts = parts
 
     def learn(self, turns: Sequence[Turn]) -> None:
         """Learn from the commands among some turns, and keep how tasks of helpers ended."""
@@ -108,7 +118,7 @@ class CommandLearner:
 
     def learn_lesson(self, turn: Turn) -> None:
         """Keep what a command that worked teaches after one that failed in the same session."""
-        with self._store.read() as tx:
+        with self._parts.store.read() as tx:
             before = tx.turns.list(
                 scope=turn.scope, session=turn.session, limit=LOOKBACK_TURNS, before=turn.id
             )
@@ -118,16 +128,16 @@ class CommandLearner:
     def _keep(self, draft: Draft) -> None:
         """Store what nobody has stated; what the person asked to forget stays away in silence."""
         with suppress(StatementForgotten):
-            self._writer.admit([draft])
+            self._parts.writer.admit([draft])
 
     def count_run(
         self, tool: str, purpose: str, outcome: TaskOutcome, *, session: str | None, scope: Scope
     ) -> Memory:
         """Count a run of a tool for a purpose; one that was cancelled counts for nothing."""
-        now = self._clock.now()
+        now = self._parts.clock.now()
         draft = tool_run(tool, purpose, outcome=outcome, session=session, scope=scope, occurred_at=now)
-        memory = self._writer.admit([draft])[0]
-        request = ChangeRequest(store=self._store, scope=memory.scope, actor=self._actor, now=now)
+        memory = self._parts.writer.admit([draft])[0]
+        request = ChangeRequest(store=self._parts.store, scope=memory.scope, actor=self._parts.actor, now=now)
         if outcome is TaskOutcome.CANCELLED:
             return memory
         is_success = outcome in (TaskOutcome.DONE, TaskOutcome.PARTIAL)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from engramdb.text.clauses import clauses
 from engramdb.text.force import bare_words, has_cue
 from engramdb.text.lexicons import LANGUAGES
-from engramdb.text.normalize import lazy
+from engramdb.text.normalize import is_like_a_sentence, lazy
 from engramdb.text.withdrawals import is_withdrawal
 
 # Read what has no subject of its own: standing rules, "let's go with", "call me", and an assistant's
@@ -121,7 +121,7 @@ _SEPARATE = lazy(r",?\s+(?:und|et|y|и|aber|mais|pero|но)\s+(?=\S)|[,;，；]\
 
 def read_foreign(sentence: str) -> list[ForeignFact]:
     """Return what a sentence in another language says of its speaker."""
-    if not _MARKS.search(sentence) or _ENGLISH.search(sentence):
+    if not is_like_a_sentence(sentence) or not _MARKS.search(sentence) or _ENGLISH.search(sentence):
         return []
     pieces = _SEPARATE.split(sentence)
     found = [fact for piece in pieces if (fact := _read(piece.strip(" .!。！")))]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from engramdb.capture.extract import Extracted, Extractor
+from engramdb.capture.extract import Extracted, Extractor, SentenceExtractor
 from engramdb.errors import EngramError, MemoryNotFound
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
 from engramdb.lifecycle.drafts import Draft, check_label, checked_text, in_utc
@@ -22,6 +25,7 @@ from engramdb.values import (
     Action,
     Actor,
     AuditEvent,
+    Outcome,
     Provenance,
     Role,
     Scope,
@@ -33,8 +37,10 @@ from engramdb.values import (
 )
 from engramdb.values.query import parse_enum
 
-CLAIM_MINUTES = 5.0
-"""How long one process may take to read turns before another may try."""
+CLAIM_SECONDS = 60.0
+"""How long turns stay claimed by a process that was killed; one that lives renews its claim."""
+RENEW_SECONDS = 20.0
+"""How often it does."""
 
 # Keep a turn as it was said, and find it again.
 #
@@ -68,8 +74,7 @@ def observe(
         now=now,
     )
     with store.atomic() as tx:
-        keep(tx, turn, actor=actor, now=now)
-    return turn
+        return keep(tx, turn, actor=actor, now=now)
 
 
 def heard(
@@ -99,10 +104,25 @@ def heard(
     )
 
 
-def keep(tx: Transaction, turn: Turn, *, actor: Actor, now: datetime) -> None:
-    """Write a turn down, with who brought it; an import does so with many in one write."""
+def keep(tx: Transaction, turn: Turn, *, actor: Actor, now: datetime) -> Turn:
+    """Write a turn down, with who brought it, and return it; an import does so with many in one write."""
+    if turn.role is Role.USER and actor.relays:
+        turn = replace(turn, relayed_by=actor.name)
     tx.turn_terms.put(tx.turns.add(turn), turn_terms(turn))
-    tx.audit.add(AuditEvent(at=now, action=Action.OBSERVE, actor=actor, target=turn.id))
+    tx.audit.add(AuditEvent(at=now, action=Action.OBSERVE, actor=actor, scope=turn.scope, target=turn.id))
+    return turn
+
+
+def refused_event(error: EngramError, *, actor: Actor, scope: Scope, now: datetime) -> AuditEvent:
+    """Return that a statement was not let in, and why, without its words."""
+    return AuditEvent(
+        at=now,
+        action=Action.REJECT,
+        actor=actor,
+        scope=scope,
+        outcome=Outcome.DENIED,
+        detail={"code": error.code},
+    )
 
 
 def find_turn(tx: Transaction, turn_id: TurnId, scope: Scope) -> Turn:
@@ -165,6 +185,8 @@ class SensoryBuffer:
 MOST_TURNS = 40
 """Turns read together: enough for a batch, few enough for one write."""
 CONTEXT_TURNS = 20
+PASSAGE_CHARACTERS = 240
+"""How much before and after a sentence is screened with it: two or three sentences."""
 MAX_SIBLINGS = 40
 """Of what is read together a statement is settled against the most alike; a list may have thousands."""
 
@@ -191,21 +213,51 @@ class ReadTurns(Struct, frozen=True):
 
 
 def read_turns(
-    capture: Capture, *, actor: Actor, now: datetime, within: tuple[Scope, str | None] | None = None
+    capture: Capture,
+    *,
+    actor: Actor,
+    now: datetime,
+    within: tuple[Scope, str | None] | None = None,
+    owner: Scope | None = None,
 ) -> ReadTurns:
-    """Read the oldest turns that wait, of one conversation; `turns` is 0 when none do."""
+    """
+    Read the oldest turns that wait, of one conversation; `turns` is 0 when none do.
+
+    The conversation is `within`, or the one that waits longest, of exactly the `owner` scope or of any.
+    """
     store = capture.pipeline.store
-    until = now + timedelta(minutes=CLAIM_MINUTES)
+    until = now + timedelta(seconds=CLAIM_SECONDS)
     with store.atomic() as tx:
-        turns = tx.turns.claim(now=now, until=until, limit=MOST_TURNS, within=within)
+        turns = tx.turns.claim(now=now, until=until, limit=MOST_TURNS, within=within, owner=owner)
     if not turns:
         return ReadTurns()
     try:
-        return _read(capture, turns, actor=actor, now=now)
+        is_quick = isinstance(capture.extractor, SentenceExtractor)
+        claim = nullcontext() if is_quick else _renewed(store, [turn.id for turn in turns], now=now)
+        with claim:
+            return _read(capture, turns, actor=actor, now=now)
     except BaseException:
-        with store.atomic() as tx:
+        with suppress(EngramError), store.atomic() as tx:  # else the claim runs out by itself
             tx.turns.release([turn.id for turn in turns])
         raise
+
+
+@contextmanager
+def _renewed(store: Store, turns: Sequence[TurnId], *, now: datetime) -> Iterator[None]:
+    """Renew the claim on turns while they are read: a chat model may take its time."""
+    is_over, begun = threading.Event(), time.monotonic()
+
+    def renew() -> None:
+        while not is_over.wait(RENEW_SECONDS):
+            until = now + timedelta(seconds=time.monotonic() - begun + CLAIM_SECONDS)
+            with suppress(EngramError), store.atomic() as tx:  # at worst, another process reads them too
+                tx.turns.renew(turns, until=until)
+
+    threading.Thread(target=renew, name="engram-claim", daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
 
 
 def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetime) -> ReadTurns:
@@ -225,10 +277,10 @@ def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetim
             return ReadTurns()  # another process was faster; its memories are the ones that count
         admissions = save(tx, prepared, capture.pipeline, actor=actor, now=now)
         detail = {"turns": len(turns), "statements": len(drafts), "extractor": capture.extractor.name}
-        tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=actor, detail=detail))
+        where = turns[0].scope
+        tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=actor, scope=where, detail=detail))
         for rejection in rejections:
-            why = {"code": rejection.code}
-            tx.audit.add(AuditEvent(at=now, action=Action.REJECT, actor=actor, detail=why))
+            tx.audit.add(refused_event(rejection, actor=actor, scope=where, now=now))
     place = (turns[0].scope, turns[0].session)
     stored = tuple(one for one in admissions if not one.is_withheld)
     return ReadTurns(len(turns), place, stored, len(rejections) + len(admissions) - len(stored))
@@ -250,9 +302,19 @@ def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:
         return known.conceal(tx, latest)
 
 
+def _passage(content: str, turn: Turn, voice: Voice) -> str | None:
+    """Return what stands around a sentence that nobody speaks for: an attempt may be spread over several."""
+    if turn.role is Role.USER and voice is Voice.OWN:
+        return None
+    at = max(turn.content.find(content), 0)
+    around = turn.content[max(at - PASSAGE_CHARACTERS, 0) : at + len(content) + PASSAGE_CHARACTERS]
+    return around if len(around) > len(content) else None
+
+
 def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
     return Draft(
         content=one.content,
+        passage=_passage(one.content, turn, one.voice),
         scope=turn.scope,
         category=one.category,
         kind=one.kind,
@@ -262,6 +324,7 @@ def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
         provenance=Provenance(
             source=_SOURCES.get(turn.role, Source.INGEST) if one.voice is Voice.OWN else Source.INGEST,
             speaker=turn.speaker if one.voice is Voice.OWN else one.sender,
+            relayed_by=turn.relayed_by,
             voice=one.voice,
             session=turn.session,
             turns=(turn.id,),

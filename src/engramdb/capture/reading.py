@@ -6,7 +6,9 @@ A turn is in the store before this hears of it, and the next process that opens 
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
@@ -15,9 +17,11 @@ from engramdb.capture.answering import answer_in_turn
 from engramdb.capture.pipeline import Capture, read_turns
 from engramdb.capture.signals import SmartBuffer, is_urgent, scan, sets_rule
 from engramdb.clock import Clock
+from engramdb.errors import ReadingUnfinished
 from engramdb.health import Health
 from engramdb.lifecycle.answers import AnswerRequest
 from engramdb.lifecycle.person_rules import take_back
+from engramdb.text.normalize import counted
 from engramdb.text.withdrawals import Withdrawal, withdrawals
 from engramdb.values import Actor, ActorKind, Provenance, Role, Scope, Turn
 from engramdb.worker import Worker
@@ -26,8 +30,8 @@ READING = "reading"
 """The name of this part in `status`."""
 READING_PATIENCE_SECONDS = 0.25
 """How long a question waits for turns that are being read, to see what was just said."""
-FLUSH_SECONDS = 300.0
-"""How long `flush` waits for a reading under way in the background before it reads the rest itself."""
+FLUSH_SECONDS = 120.0
+"""How long `flush` takes at most, but for a batch under way; half of it for the background's reading."""
 READER = Actor(name="reader", kind=ActorKind.RULE)
 """Who writes what was read out of turns."""
 
@@ -97,14 +101,16 @@ class TurnReader:
 
     def _answer(self, turn: Turn) -> None:
         """Apply what a message plainly answers of what was asked in its session."""
-        said = Provenance(speaker=turn.speaker, session=turn.session, turns=(turn.id,))
+        said = Provenance(
+            speaker=turn.speaker, relayed_by=turn.relayed_by, session=turn.session, turns=(turn.id,)
+        )
         request = AnswerRequest(
             pipeline=self._parts.capture.pipeline,
             scope=turn.scope,
             actor=READER,
             now=self._parts.clock.now(),
             provenance=said,
-            closed_by=ActorKind.PERSON,
+            closed_by=ActorKind.PERSON if turn.relayed_by is None else ActorKind.AGENT,
         )
         with self._parts.health.watch(READING):
             answer_in_turn(turn, request, read=lambda: self.read((turn.scope, turn.session)))
@@ -116,25 +122,40 @@ class TurnReader:
         else:
             work()
 
-    def flush(self, conversation: Conversation | None = None) -> int:
-        """Read everything that waits, of one conversation or of all, and return how many turns there were."""
-        self.wait(FLUSH_SECONDS)
-        return self.read(conversation)
+    def flush(self, conversation: Conversation | None = None, *, owner: Scope | None = None) -> int:
+        """
+        Read all that waits, of a conversation, a scope or all, and return how many turns there were.
+
+        Raises `ReadingUnfinished` where that takes too long: what is left is in the store, and is read later.
+        """
+        until = time.monotonic() + FLUSH_SECONDS
+        self.wait(FLUSH_SECONDS / 2)
+        total = self.read(conversation, owner=owner, until=until)
+        if time.monotonic() >= until:
+            with self._parts.capture.pipeline.store.read() as tx:
+                left, _ = tx.turns.pending(conversation, owner=owner)
+            if left:
+                told = counted(left, "turn is", "turns are")
+                raise ReadingUnfinished(f"{told} still unread after {FLUSH_SECONDS:g} seconds")
+        return total
 
     def wait(self, seconds: float = READING_PATIENCE_SECONDS) -> bool:
         """Give readings under way a moment; return False if they are not done by then."""
         return self._worker is None or self._worker.wait(seconds)
 
-    def read(self, conversation: Conversation | None) -> int:
-        """Read now what waits, and return how many turns there were."""
+    def read(
+        self, conversation: Conversation | None, *, owner: Scope | None = None, until: float = math.inf
+    ) -> int:
+        """Read now what waits, and return how many turns there were; begins no batch after `until`."""
         total, conversations = 0, dict[Conversation, None]()
         with self._parts.health.watch(READING):
-            while True:
+            while time.monotonic() < until:
                 reading = read_turns(
                     self._parts.capture,
                     actor=READER,
                     now=self._parts.clock.now(),
                     within=conversation,
+                    owner=owner,
                 )
                 if not reading.turns:
                     break

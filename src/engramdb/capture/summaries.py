@@ -19,18 +19,18 @@ from msgspec import Struct
 
 from engramdb.capture.actions import shorten
 from engramdb.capture.extract_chat import SourceWords, concealed
+from engramdb.capture.pipeline import refused_event
 from engramdb.capture.reading import READER, Conversation
 from engramdb.clock import Clock
 from engramdb.errors import ChatError, ChatReplyInvalid, EngramError, InjectionBlocked
-from engramdb.health import CHAT, Health
+from engramdb.health import Health
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.pair_rules import is_negation
-from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask
+from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask, note_invalid_reply
 from engramdb.models.prompts import consolidate as prompt
 from engramdb.policy import Policy
 from engramdb.store.contract import Store, Transaction
-from engramdb.text.injection import scan
 from engramdb.text.lexicons import word_set
 from engramdb.text.mentions import mentions, possible_names
 from engramdb.text.normalize import lazy
@@ -231,10 +231,9 @@ class SessionSummarizer:
         summary = None
         if len(stretch.shown) >= self._parts.policy.capture.summary_turns:
             try:
-                with self._parts.health.watch(CHAT):
-                    summary = ask(model, _question(stretch.shown), log=self._parts.calls).value
-            except ChatReplyInvalid:
-                pass  # counted and shown by `status`; the turns have been read, and stay
+                summary = ask(model, _question(stretch.shown), log=self._parts.calls).value
+            except ChatReplyInvalid as exc:  # the turns have been read, and stay
+                note_invalid_reply(self._parts.health, exc)
             except ChatError:
                 return False
         return self._store(stretch, summary, by=f"{SUMMED_UP}chat-{prompt.VERSION} ({model.name})")
@@ -243,7 +242,7 @@ class SessionSummarizer:
         """Store a summary, and mark its turns, in one write; not where one of them is gone or done."""
         now, pipeline = self._parts.clock.now(), self._parts.pipeline
         refused: list[EngramError] = []
-        if summary is not None and scan(summary).score >= pipeline.policy.injection_flag_above:
+        if summary is not None and not pipeline.screen.is_clean(summary):
             refused.append(InjectionBlocked("the summary gives orders"))  # nobody needs a model's
             summary = None
         drafts = [] if summary is None else [_account(summary, stretch, by=by)]
@@ -261,10 +260,10 @@ class SessionSummarizer:
                 return False
             admissions = save(tx, prepared, pipeline, actor=READER, now=now)
             detail = {"turns": len(stretch.turns), "summaries": len(admissions), "extractor": by}
-            tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=READER, detail=detail))
+            where = stretch.turns[0].scope
+            tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=READER, scope=where, detail=detail))
             for one in (*refused, *rejected):
-                event = AuditEvent(at=now, action=Action.REJECT, actor=READER, detail={"code": one.code})
-                tx.audit.add(event)
+                tx.audit.add(refused_event(one, actor=READER, scope=where, now=now))
         if not all(one.is_embedded for one in admissions):
             self._parts.embed_later()
         return True

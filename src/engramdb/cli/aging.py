@@ -13,7 +13,14 @@ from msgspec.structs import replace
 
 from engramdb.cli.derive import Run, runs
 from engramdb.cli.errors import engine
-from engramdb.cli.options import Shared, picture_file, plot_option, require_plots, shared_options
+from engramdb.cli.options import (
+    Shared,
+    command_actor,
+    picture_file,
+    plot_option,
+    require_plots,
+    shared_options,
+)
 from engramdb.cli.output import (
     bold,
     counting,
@@ -169,7 +176,11 @@ def forecast(run: Run) -> None:
     require_plots(plot)
     settings = _under(run.shared.settings(), run.extra["policy"])
     with engine().open(
-        settings=settings, scope=run.shared.scope, must_exist=True, background=False
+        settings=settings,
+        scope=run.shared.scope,
+        actor=command_actor(),
+        must_exist=True,
+        background=False,
     ) as engram:
         found: Forecast = run.call(engram)
 

@@ -28,7 +28,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     """One command in the tree."""
 
     words: str
-    """Such as `serve` or `token add`."""
+    """Such as `serve` or `token create`."""
     section: str
     """The heading of the help."""
     summary: str

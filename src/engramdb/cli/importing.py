@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from msgspec.structs import replace
 from engramdb.cli.derive import filter_options, taken_filters
 from engramdb.cli.errors import engine
 from engramdb.cli.memories import elsewhere
-from engramdb.cli.options import FROM_STDIN, Shared, shared_options
+from engramdb.cli.options import FROM_STDIN, Shared, command_actor, shared_options
 from engramdb.cli.output import counting, dim, one_line, out, present, talk, warning
 from engramdb.errors import EmbeddingError, InvalidContent, StoreNotFound
 from engramdb.text.normalize import counted, memories
@@ -37,6 +36,7 @@ from engramdb.verbs.errors import ANSWERS, FAILED
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
+    from engramdb.importing.source import SourceFile
 
 
 CONVERSATIONS = frozenset({ImportKind.CHATGPT, ImportKind.CLAUDE})
@@ -50,7 +50,7 @@ _EVER = frozenset(status for status in Status if status.is_indexed)
 @contextmanager
 def opened_for(
     shared: Shared,
-    source: Path,
+    source: Path | SourceFile,
     *,
     kind: ImportKind | None,
     mapping: Mapping[str, str],
@@ -66,7 +66,7 @@ def opened_for(
         yield stack.enter_context(engram)
 
 
-def has_records(source: Path, *, kind: ImportKind | None, mapping: Mapping[str, str]) -> bool:
+def has_records(source: Path | SourceFile, *, kind: ImportKind | None, mapping: Mapping[str, str]) -> bool:
     """Return whether anything in a source can be read, looking no further than the first that can."""
     from engramdb.importing.read import read_source  # noqa: PLC0415
     from engramdb.importing.source import BrokenRecord, SkippedFile  # noqa: PLC0415
@@ -78,7 +78,7 @@ def has_records(source: Path, *, kind: ImportKind | None, mapping: Mapping[str, 
 def _for_the_moment(shared: Shared, stack: ExitStack) -> Engram:
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="engram-"))
     settings = replace(shared.settings(), store=str(Path(folder) / "memory.db"))
-    return engine().open(settings=settings, scope=shared.scope, background=False)
+    return engine().open(settings=settings, scope=shared.scope, actor=command_actor(), background=False)
 
 
 @click.argument("path", metavar="PATH", help="A file, a folder or a zip archive, or - for stdin.")
@@ -148,13 +148,12 @@ def import_source(
 
 
 @contextmanager
-def _source(path: str) -> Iterator[Path]:
+def _source(path: str) -> Iterator[Path | SourceFile]:
     """Yield what is to be imported, before a store is made for it; a pipe is read to its end first."""
     if path == FROM_STDIN:
-        with tempfile.TemporaryDirectory(prefix="engram-") as folder:
-            piped = Path(folder) / "stdin"
-            with piped.open("wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file)
+        from engramdb.importing.source import nameless_copy  # noqa: PLC0415
+
+        with nameless_copy(sys.stdin.buffer, "stdin") as piped:
             yield piped
         return
     source = Path(path).expanduser()
@@ -211,7 +210,11 @@ def _show(report: ImportReport) -> None:
         out(f"{counted(report.already, 'record', 'records')} known from an earlier import, or there twice")
     if report.flagged:
         like = counted(report.flagged, "record reads", "records read")
-        out(warning(f"{like} like instructions to an agent: kept out of automatic context"))
+        out(warning(f"{like} like instructions to an agent: in quarantine, out of automatic context"))
+        out(dim("  `engram list --flag quarantined` shows them, `engram release ID` lets one in"))
+    if report.clamped:
+        named = " and ".join(f"{number:,} {what}" for what, number in report.clamped.items())
+        out(f"{named} held to what an import may claim")
     if len(report.by_scope) > 1:
         for scope, number in report.by_scope.items():
             out(f"  {number:>8,}  in {one_line(scope)}")
@@ -275,8 +278,9 @@ def export(
         opened(target, force=force) as file,
     ):
         found = engram.export(filters=filters, tiers=list(SecurityTier), history=history, narrower=narrower)
-        for line in _lines(found, count, progress, sensitive=sensitive):
-            file.write(line)
+        with nullcontext() if target == FROM_STDIN else engram.registered_export(target):
+            for line in _lines(found, count, progress, sensitive=sensitive):
+                file.write(line)
         beyond = None if narrower else elsewhere(engram)
 
     done = ExportDone(path=target, memories=count["memories"], withheld=count["withheld"])

@@ -79,6 +79,13 @@ PLAIN = (
         examples=("export memories.jsonl --history", "export --category preference | jq .content"),
     ),
     PlainCommand(
+        words="restore-backup",
+        section="Look after the store",
+        target="store.restore_backup",
+        summary="Put a backup, the newest unless named, in the place of the store; what was there is kept.",
+        examples=("restore-backup --list", "restore-backup"),
+    ),
+    PlainCommand(
         words="bench",
         section="Look after the store",
         target="bench.bench",
@@ -121,11 +128,11 @@ PLAIN = (
         examples=("notebook sync ~/notes/memory --dry-run",),
     ),
     PlainCommand(
-        words="token add",
+        words="token create",
         section="Connect programs",
-        target="serve.add",
+        target="serve.create",
         summary="Make a token for one program; limited to the scope that is given, if any.",
-        examples=("token add phone --user ada --read-only",),
+        examples=("token create phone --user ada --read-only",),
     ),
     PlainCommand(
         words="token list",
@@ -135,11 +142,11 @@ PLAIN = (
         examples=("token list",),
     ),
     PlainCommand(
-        words="token remove",
+        words="token revoke",
         section="Connect programs",
-        target="serve.remove",
+        target="serve.revoke",
         summary="Revoke a token, from the next request on.",
-        examples=("token remove phone",),
+        examples=("token revoke phone",),
     ),
     PlainCommand(
         words="models list",

@@ -34,7 +34,9 @@ from engramdb.values import (
     Act,
     Edge,
     EdgeType,
+    ErasedFile,
     Erasure,
+    FileOutcome,
     ForgottenMemory,
     HistoryEvent,
     Memory,
@@ -43,7 +45,7 @@ from engramdb.values import (
     Support,
     Undone,
 )
-from engramdb.values.memory import RETURNED
+from engramdb.values.memory import INJECTION, QUARANTINED, RETURNED
 from engramdb.verbs.errors import FAILED
 from engramdb.verbs.wording import hidden_scope, is_said_otherwise
 
@@ -54,13 +56,18 @@ ID_LENGTH = 36
 _UNDER = " " * 12
 _MAX_NAMED = 8
 """So many memories that an undo changed are named."""
+SHOWN_MENTIONS = 20
+"""So many mentions are shown; `--json` gives all."""
 _UNDER_HISTORY = " " * 19
 _TOLD = {EdgeType.SUPERSEDES: "in place of", EdgeType.CONTRADICTS: "disputes"}
 _TIERS = {
     SecurityTier.SENSITIVE: "stored as sensitive (personal): left out of notebooks and exports",
     SecurityTier.CONFIDENTIAL: "stored as confidential (a secret): left out of files and most prompts",
 }
-_FLAGS = {"injection": "reads like an instruction to an agent: kept out of automatic context"}
+_FLAGS = {
+    INJECTION: "reads like an instruction to an agent: kept out of automatic context",
+    QUARANTINED: "came with an import, in quarantine: `engram release` lets it in",
+}
 
 
 def look_beside(engram: Engram, memory: Memory) -> list[tuple[EdgeType, Memory]]:
@@ -248,6 +255,12 @@ def _act_words(act: Act) -> str:
     return f"{act.action} by {one_line(act.actor.name)}, {memories(act.memories)}"
 
 
+@shows("release")
+def show_released(memory: Memory) -> None:
+    """Show a memory that windows may hold again."""
+    out(f"released {short(memory.id)}  {one_line(readable(memory))}")
+
+
 @shows("pin", "unpin")
 def show_pinned(memory: Memory) -> None:
     """Show whether a memory is pinned now."""
@@ -390,7 +403,8 @@ def erase(run: Run) -> None:
     run.present(done, show_erased)
     if not done.dry_run and not done.is_file_clean:
         talk(warning(f"The words are erased, but the file may still hold their bytes: {done.why}"))
-        talk("hint: Close what else has the store open, and erase the same again.")
+        again = f"erase --user {done.token}" if done.token else "erase the same"
+        talk(f"hint: Close what else has the store open, and {again} again.")
         raise click.exceptions.Exit(FAILED)
 
 
@@ -399,6 +413,8 @@ def _ask(would: Erasure) -> None:
     if not sys.stdin.isatty():
         raise InvalidQuery("erasing cannot be undone", hint="Say --yes, or --dry-run to see what would go.")
     talk(_erased_words("This would erase", would))
+    for file in would.files:
+        talk(_file_words(file, dry_run=True))
     if not click.confirm("It cannot be undone. Go on?", err=True):
         raise click.Abort
 
@@ -408,6 +424,25 @@ def show_erased(done: Erasure) -> None:
     out(_erased_words("would erase" if done.dry_run else "erased", done))
     if done.token:
         out(f"{bold(done.token)} stands in the place of the user's name")
+    for file in done.files:
+        out(_file_words(file, dry_run=done.dry_run))
+    if done.mentions:
+        held = counted(len(done.mentions), "other thing mentions", "other things mention")
+        out(warning(f"{held} it and {'would stay' if done.dry_run else 'stayed'}:"))
+    for one in done.mentions[:SHOWN_MENTIONS]:
+        out(f"  {one.kind} {bold(short(one.id))} in {one_line(str(one.scope))}")
+    if len(done.mentions) > SHOWN_MENTIONS:
+        out(f"  and {len(done.mentions) - SHOWN_MENTIONS:,} more")
+    if done.mentions and not done.scopes:
+        out(dim("  --mentions erases these as well"))
+
+
+def _file_words(file: ErasedFile, *, dry_run: bool) -> str:
+    """Return a line on what became of a file that we wrote."""
+    would = "would be " if dry_run and file.outcome is not FileOutcome.NAMED else ""
+    about = f": {one_line(file.why)}" if file.why else ""
+    line = f"  {would}{file.outcome}  {file.kind} {one_line(file.path)}{about}"
+    return warning(line) if file.outcome is FileOutcome.NAMED else line
 
 
 def _erased_words(did: str, found: Erasure) -> str:
@@ -417,6 +452,7 @@ def _erased_words(did: str, found: Erasure) -> str:
         (found.gaps, "open question", "open questions"),
         (found.working_memories, "agent's working memory", "agents' working memories"),
         (found.scopes, "scope", "scopes"),
+        (found.mentions_erased, "mention", "mentions"),
     )
     named = [counted(*one) for one in went if one[0]]
     return f"{did} {', '.join(named) or 'nothing: there is nothing left'}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -15,9 +16,10 @@ import msgspec
 from msgspec import Struct
 
 from engramdb.cli.errors import engine
-from engramdb.errors import InvalidContent, MissingExtra
+from engramdb.errors import InvalidContent, InvalidSettings, MissingExtra
 from engramdb.text.normalize import is_text
-from engramdb.values.scope import Scope
+from engramdb.values.memory import Actor, ActorKind, Surface
+from engramdb.values.scope import MAX_NAME_CHARACTERS, Scope
 from engramdb.verbs.verb import fields_of
 
 if TYPE_CHECKING:
@@ -127,6 +129,20 @@ def require_plots(file: Path | None) -> None:
         raise MissingExtra("a picture needs matplotlib", hint="pip install 'engramdb[plots]'")
 
 
+ACTOR = "ENGRAM_ACTOR"
+"""Says that an agent runs the command: `agent`, or `agent:NAME`. It can only lower what is believed."""
+
+
+def command_actor() -> Actor:
+    """Return who runs the command: the person, unless the environment says that an agent does."""
+    kind, _, name = os.environ.get(ACTOR, "").partition(":")
+    if not kind:
+        return Actor(surface=Surface.CLI)
+    if kind != ActorKind.AGENT:
+        raise InvalidSettings(f"{ACTOR}={kind[:40]!r} names no agent", hint="Write agent, or agent:NAME.")
+    return Actor(name=name[:MAX_NAME_CHARACTERS] or "agent", kind=ActorKind.AGENT, surface=Surface.CLI)
+
+
 class Shared(Struct, frozen=True, kw_only=True):
     """What every command can be told. Reading never creates a store: a mistyped path is an error."""
 
@@ -151,11 +167,19 @@ class Shared(Struct, frozen=True, kw_only=True):
 
     def open_existing(self) -> Engram:
         """Open a store that must be there."""
-        return engine().open(settings=self.settings(), scope=self.scope, must_exist=True, background=False)
+        return engine().open(
+            settings=self.settings(),
+            scope=self.scope,
+            actor=command_actor(),
+            must_exist=True,
+            background=False,
+        )
 
     def open_or_create(self) -> Engram:
         """Open the store, made if need be."""
-        return engine().open(settings=self.settings(), scope=self.scope, background=False)
+        return engine().open(
+            settings=self.settings(), scope=self.scope, actor=command_actor(), background=False
+        )
 
 
 def shared_parameters() -> list[click.Parameter]:

@@ -17,11 +17,11 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.cli.options import Shared, shared_options
+from engramdb.cli.options import Shared, moment_or_duration, shared_options
 from engramdb.cli.output import bold, dim, out, present, talk
 from engramdb.errors import InvalidSettings, MissingExtra
 from engramdb.hooks.project import chosen, working_folder
-from engramdb.values import Actor, ActorKind, Scope
+from engramdb.values import Actor, ActorKind, Scope, Surface
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
@@ -73,7 +73,9 @@ def serve(
         listener = stack.enter_context(bind(settings.host, settings.port, allow_remote=allow_remote))
         tokens = None if no_token else _tokens(settings)
         monitoring = Monitoring(spans=_spans(settings, stack))
-        engram = stack.enter_context(Engram.open(settings=settings, scope=shared.scope, dream=True))
+        engram = stack.enter_context(
+            Engram.open(settings=settings, scope=shared.scope, actor=Actor(surface=Surface.HTTP), dream=True)
+        )
         server = Server(
             engram,
             listener,
@@ -208,27 +210,27 @@ def _serve_http(
 ) -> None:
     if is_open and may_be_remote:
         raise InvalidSettings("--no-token is for this machine only", hint="Leave out --allow-remote.")
-    open_engine = _opener(shared)
-    from engramdb.http.tokens import stored_token  # noqa: PLC0415
+    open_engine = _opener(shared, tells_secrets=False)
     from engramdb.mcp import startup as run  # noqa: PLC0415
-    from engramdb.mcp.http import FILE_NAME  # noqa: PLC0415
+    from engramdb.mcp.http import FILE_NAME, tokens_in  # noqa: PLC0415
     from engramdb.mcp.tools import tool_set  # noqa: PLC0415
 
-    path = shared.settings().home / FILE_NAME
+    home = shared.settings().home
+    path = home / FILE_NAME
 
     def ready(url: str) -> None:
         talk(f"Engram listens on {url}")
         talk(
             "It asks for no token."
             if is_open
-            else f"Clients send Authorization: Bearer, with what {path} holds."
+            else f"Clients send Authorization: Bearer, with what {path} holds or `engram token create` gives."
         )
 
     run.over_http(
         open_engine,
         tools=tool_set(tools),
         place=run.Place(*place, may_be_remote),
-        token=None if is_open else stored_token(path),
+        tokens=None if is_open else tokens_in(home),
         ready=ready,
     )
     talk("Engram has stopped")
@@ -244,13 +246,15 @@ def _place(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def _opener(shared: Shared) -> Callable[[], Engram]:
+def _opener(shared: Shared, *, tells_secrets: bool = True) -> Callable[[], Engram]:
     """
     Return what opens the engine later; settings and scope are checked now, while a person may be
-    looking.
+    looking. Over HTTP no secret is told, whoever asks.
     """
     settings, scope = shared.settings(), _scope(shared)
-    actor = Actor(name=shared.agent or "mcp", kind=ActorKind.AGENT)
+    if not tells_secrets:
+        settings = replace(settings, secrets_for_agents="never")
+    actor = Actor(name=shared.agent or "mcp", kind=ActorKind.AGENT, surface=Surface.MCP)
 
     def open_engine() -> Engram:
         from engramdb.engine.engram import Engram  # noqa: PLC0415
@@ -277,37 +281,66 @@ def _require_mcp(*needed: str) -> None:
 class Named(Struct, frozen=True):
     """One token as it may be shown."""
 
+    id: str
     name: str
+    kind: ActorKind
     scope: str
     read_only: bool
     narrower: bool
+    secrets: bool
     created_at: str
+    expires_at: str | None
+    is_expired: bool
+    last_used_at: str | None
 
 
 class Made(Struct, frozen=True):
-    """The answer of `token add`."""
+    """The answer of `token create`."""
 
     name: str
     token: str
 
 
-class Removed(Struct, frozen=True):
-    """The answer of `token remove`."""
+class Revoked(Struct, frozen=True):
+    """The answer of `token revoke`."""
 
-    removed: str
+    revoked: str
 
 
+NEVER = "never"
 _token_name = click.argument("name", metavar="NAME", help="What to call it: letters, digits, dots, dashes.")
 
 
 @_token_name
+@click.option(
+    "--for",
+    "kind",
+    type=click.Choice([str(ActorKind.AGENT), str(ActorKind.PERSON)]),
+    default=str(ActorKind.AGENT),
+    metavar="WHO",
+    help="agent or person; what an agent states never counts as a person's word.",
+)
 @click.option("--read-only", is_flag=True, help="It may ask, and change nothing.")
 @click.option("--narrower", is_flag=True, help="Requests may add names below its scope, such as the user.")
+@click.option("--secrets", is_flag=True, help="It is told a secret that it asks for by name.")
+@click.option(
+    "--expires", default="90d", metavar="WHEN", help="When it ends: 12h, 30d, 8w, a time, or never."
+)
 @shared_options
-def add(shared: Shared, name: str, *, read_only: bool, narrower: bool) -> None:
+def create(
+    shared: Shared, name: str, *, kind: str, read_only: bool, narrower: bool, secrets: bool, expires: str
+) -> None:
     """Make a token; it is shown now and never again, since only its hash is stored."""
+    now = datetime.now(UTC)
     token = _named_tokens(shared).add(
-        name, scope=shared.scope, read_only=read_only, narrower=narrower, now=datetime.now(UTC)
+        name,
+        scope=shared.scope,
+        kind=ActorKind(kind),
+        read_only=read_only,
+        narrower=narrower,
+        sees_secrets=secrets,
+        life=None if expires == NEVER else moment_or_duration(expires) - now,
+        now=now,
     )
     present(Made(name, token), _show_made, as_json=shared.json)
 
@@ -315,19 +348,33 @@ def add(shared: Shared, name: str, *, read_only: bool, narrower: bool) -> None:
 @shared_options
 def list_tokens(shared: Shared) -> None:
     """Show the named tokens."""
+    named, now = _named_tokens(shared), datetime.now(UTC)
+    used = named.last_used()
     found = [
-        Named(one.name, str(Scope(**one.scope)), one.read_only, one.narrower, one.created_at)
-        for one in _named_tokens(shared).list()
+        Named(
+            id=one.id,
+            name=one.name,
+            kind=one.kind,
+            scope=str(Scope(**one.scope)),
+            read_only=one.read_only,
+            narrower=one.narrower,
+            secrets=one.secrets,
+            created_at=one.created_at,
+            expires_at=one.expires_at,
+            is_expired=one.is_expired(now),
+            last_used_at=used.get(one.id),
+        )
+        for one in named.list()
     ]
     present(found, _show_list, as_json=shared.json)
 
 
 @_token_name
 @shared_options
-def remove(shared: Shared, name: str) -> None:
+def revoke(shared: Shared, name: str) -> None:
     """Revoke a token; a running server knows of it at the next request."""
-    _named_tokens(shared).remove(name)
-    present(Removed(name), lambda gone: out(f"Removed: {gone.removed}"), as_json=shared.json)
+    _named_tokens(shared).revoke(name, now=datetime.now(UTC))
+    present(Revoked(name), lambda gone: out(f"Revoked: {gone.revoked}"), as_json=shared.json)
 
 
 def _named_tokens(shared: Shared) -> NamedTokens:
@@ -343,8 +390,14 @@ def _show_made(made: Made) -> None:
 
 def _show_list(tokens: Sequence[Named]) -> None:
     for one in tokens:
-        limits = [one.scope if one.scope != "global" else "every scope"]
+        limits = [f"for {'a person' if one.kind is ActorKind.PERSON else 'an agent'}"]
+        limits += [one.scope if one.scope != "global" else "every scope"]
         limits += ["and narrower"] * one.narrower + ["read only"] * one.read_only
-        out(f"{bold(one.name)}  {', '.join(limits)}  {dim(f'since {one.created_at}')}")
+        limits += ["secrets"] * one.secrets
+        ends = "never expires" if one.expires_at is None else f"expires {one.expires_at}"
+        ends = f"expired {one.expires_at}" if one.is_expired else ends
+        used = "never used" if one.last_used_at is None else f"last used {one.last_used_at}"
+        noted = dim(f"{one.id}, since {one.created_at}, {ends}, {used}")
+        out(f"{bold(one.name)}  {', '.join(limits)}  {noted}")
     if not tokens:
         talk("There are no named tokens; the server's own is in http.token beside the settings file.")

@@ -10,8 +10,10 @@ from datetime import date
 from engramdb.erasable_cache import cached
 from engramdb.text.dates import leaned_on, long_date, with_dates
 from engramdb.text.marks import belief_mark
+from engramdb.text.pii import CONCEALED
 from engramdb.text.tokens import count_tokens
 from engramdb.values import DetailLevel, Memory, SectionName, SecurityTier, Source, Status
+from engramdb.vault.disclosure import Audience, Form, disclose_memory, form_of_memory
 
 # Keep the words of memories data: no text can leave its line, close its block or speak as someone else.
 #
@@ -52,12 +54,15 @@ _RESERVED = (
     "instructions?|prompt|context|documents?|thinking|answer|s|im_\\w+|start_\\w+|end_\\w+|begin_\\w+|turn"
 )
 _ENTITY = re.compile(r"&(?:(?P<less>lt|#0*60|#x0*3c)|gt|#0*62|#x0*3e);?", re.IGNORECASE)
-_ANY_TAG = re.compile(rf"[{_LESS}](?=\s*[/!?{_BAR}<])|(?<!\w)[{_LESS}](?=[^\W\d_])")
-_RESERVED_TAG = re.compile(rf"[{_LESS}](?=\s*[/!?]?\s*(?:{_RESERVED})\b|\s*/?\s*[{_BAR}])", re.IGNORECASE)
+_ANY_TAG = re.compile(rf"[{_LESS}](?=\s*+[/!?{_BAR}<])|(?<!\w)[{_LESS}](?=[^\W\d_])")
+_RESERVED_TAG = re.compile(
+    rf"[{_LESS}](?=\s*+[/!?]?+\s*+(?:{_RESERVED})\b|\s*+/?+\s*+[{_BAR}])", re.IGNORECASE
+)
 _END_TOKEN = re.compile(rf"([{_BAR}])[>\uff1e]")
-_SYS = re.compile(r"<<\s*(/?)\s*SYS\s*>>", re.IGNORECASE)
+_SYS = re.compile(r"<<\s*+(/?+)\s*+SYS\s*+>>", re.IGNORECASE)
 _BRACKETED = re.compile(
-    r"\[\s*(/?)\s*(INST|SYS|SYSTEM(?:_PROMPT)?|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\s*\]", re.IGNORECASE
+    r"\[\s*+(/?+)\s*+(INST|SYS|SYSTEM(?:_PROMPT)?|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\s*+\]",
+    re.IGNORECASE,
 )
 _ROLES = (
     "system|assistant|human|user|developer|tool|function|ai|model|bot|instructions?|response|input|output|"
@@ -155,7 +160,7 @@ _SOURCES = {Source.HUMAN: "user", Source.ASSISTANT: "agent", Source.INGEST: "imp
 
 def may_enter_window(memory: Memory) -> bool:
     """Return whether a memory may enter a window without being asked for by name."""
-    return "injection" not in memory.flags and memory.status in (Status.ACTIVE, Status.CHALLENGED)
+    return not memory.is_suspicious and memory.status in (Status.ACTIVE, Status.CHALLENGED)
 
 
 def may_be_standing(memory: Memory) -> bool:
@@ -173,6 +178,7 @@ def text_at_level(memory: Memory, level: DetailLevel) -> str:
 
     One that was never shortened is whole at every level.
     """
+    memory = disclose_memory(memory, Audience.PROMPT) or memory.evolve(content=CONCEALED)
     words = _words_at_level(memory, level)
     if level is DetailLevel.TAG:
         return words
@@ -193,7 +199,9 @@ def _words_at_level(memory: Memory, level: DetailLevel) -> str:
 
 def stored_tokens(memory: Memory, level: DetailLevel) -> int:
     """Return what the memory's words cost at a level: as it was counted when stored, unless dates come in."""
-    known = None if level is DetailLevel.FULL and memory.verbatim else memory.detail.tokens.get(level)
+    is_masked = form_of_memory(memory, Audience.PROMPT) is not Form.WHOLE
+    is_other = is_masked or (level is DetailLevel.FULL and memory.verbatim)
+    known = None if is_other else memory.detail.tokens.get(level)
     if known is None:
         return _estimate_tokens(text_at_level(memory, level))
     is_plain = not memory.days_meant and not (level is DetailLevel.FULL and leaned_on(memory))

@@ -9,6 +9,7 @@ topics. Which words two memories share tells topics apart as well as vectors did
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -47,6 +48,8 @@ MAX_UNSPACED_REST = 8
 """Characters that may stand beside the request in a script without spaces."""
 MEMORIES_CONSIDERED = 400
 """The newest memories that an extract is chosen from; of older ones the tree tells."""
+RARE_WORD_TEXTS = 16
+"""A word in so many texts is compared by its pairs: fewer than a row of all words would have cells."""
 PASSING_DAYS = 3.0
 """What was only true for a while is over after so long."""
 LESS_TELLING = 0.3
@@ -140,13 +143,31 @@ def _overview_weight(memory: Memory, now: datetime) -> float:
 
 def _likeness(words: Sequence[frozenset[str]]) -> NDArray[np.float32]:
     """Return the cosines of texts by the words that they are made of."""
-    places = {word: place for place, word in enumerate(sorted({word for one in words for word in one}))}
-    rows = np.zeros((len(words), len(places)), np.float32)
-    for row, one in zip(rows, words, strict=True):
-        row[[places[word] for word in one]] = 1 / len(one) ** 0.5 if one else 0
-    alike: NDArray[np.float32] = rows @ rows.T
-    np.fill_diagonal(alike, 1)  # one without a telling word still covers itself
-    return alike
+    sizes = np.array([max(1, len(one)) for one in words], np.float32)
+    shared = (_shared_words(words) / np.sqrt(np.outer(sizes, sizes))).astype(np.float32)
+    np.fill_diagonal(shared, 1)  # one without a telling word still covers itself
+    return shared
+
+
+def _shared_words(words: Sequence[frozenset[str]]) -> NDArray[np.float32]:
+    """Return how many words each two texts share; rare words by their pairs, since most words are rare."""
+    holders: dict[str, list[int]] = {}
+    for place, one in enumerate(words):
+        for word in one:
+            holders.setdefault(word, []).append(place)
+    common = [places for places in holders.values() if len(places) > RARE_WORD_TEXTS]
+    rows = np.zeros((len(words), len(common)), np.float32)
+    for column, places in enumerate(common):
+        rows[places, column] = 1
+    pairs = np.zeros(len(words) ** 2, np.float32)
+    for count in range(2, RARE_WORD_TEXTS + 1):
+        rare = np.array([places for places in holders.values() if len(places) == count], np.intp)
+        for first, second in itertools.combinations(range(count) if rare.size else (), 2):
+            met = rare[:, first] * len(words) + rare[:, second]
+            pairs += np.bincount(met, minlength=pairs.size).astype(np.float32)
+    square = pairs.reshape(len(words), len(words))
+    found: NDArray[np.float32] = rows @ rows.T + square + square.T
+    return found
 
 
 # Write it.

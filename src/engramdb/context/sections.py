@@ -251,7 +251,7 @@ def premise_notes(premises: Sequence[OutdatedPremise]) -> list[str]:
         f"- note: {_PREMISE[premise.is_certain]}: {_quoted(premise.was)}; since then: {_quoted(premise.now)}"
         for premise in premises
         if may_enter_window(premise.now)
-        and all(not (_is_secret(one) or "injection" in one.flags) for one in (premise.was, premise.now))
+        and all(not (_is_secret(one) or one.is_suspicious) for one in (premise.was, premise.now))
     ][:MAX_PREMISES]
 
 

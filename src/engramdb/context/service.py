@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -20,13 +21,13 @@ from engramdb.context.build import WindowRequest, WindowSources, build_window
 from engramdb.context.history import HistoryMessage, ModelSummaries, parse_history
 from engramdb.context.sections import StandingMemories, choose_questions, question_line
 from engramdb.errors import EmbeddingError, InvalidQuery
-from engramdb.health import CHAT, Health
+from engramdb.health import Health
 from engramdb.index.domains import find_summaries
 from engramdb.lifecycle.access_log import AccessRecorder
 from engramdb.lifecycle.forgotten import ForgottenStatements
 from engramdb.lifecycle.questions import put_into_words
 from engramdb.models.capabilities import Capabilities, TokenCounter, capabilities, counter_for
-from engramdb.models.chat import CallLog, ChatModel
+from engramdb.models.chat import CallLog, ChatModel, note_invalid_reply
 from engramdb.models.embedder import Embedder
 from engramdb.policy import Policy
 from engramdb.recall import gather
@@ -50,6 +51,7 @@ from engramdb.values import (
     Window,
     WorkingLine,
 )
+from engramdb.vault.disclosure import Audience, disclose_turns
 
 MAX_TURNS = 400
 """The turns of a session that are read for its history."""
@@ -109,7 +111,7 @@ class ContextService:
         self._summaries: ModelSummaries | None = None
         if parts.chat is not None and parts.policy.context.summarises_with_model:
             self._summaries = ModelSummaries(
-                parts.chat, parts.calls, lambda error: parts.health.failed(CHAT, error)
+                parts.chat, parts.calls, partial(note_invalid_reply, parts.health)
             )
 
     def clear(self) -> None:
@@ -241,7 +243,7 @@ class ContextService:
         if request.history is None and request.session is not None:
             with self._parts.store.read() as tx:
                 stored = tx.turns.list(scope=request.scope, session=request.session, limit=MAX_TURNS)
-                turns = self._parts.forgotten.conceal(tx, stored)
+                turns = disclose_turns(self._parts.forgotten.conceal(tx, stored), Audience.PROMPT)
         said = parse_history(turns)
         if request.history:
             said = self._without_forgotten(said, request.scope)

@@ -568,6 +568,7 @@ class TurnLifecycle:
             at=self._now(),
             action=Action.TURN,
             actor=self._parts.actor,
+            scope=request.scope,
             target=turn_id,
             detail={name: value for name, value in told.items() if value is not None},
         )

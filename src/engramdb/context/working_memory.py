@@ -23,6 +23,7 @@ from engramdb.policy.context import AttentionPolicy
 from engramdb.store.contract import AttentionSnapshot, TopicSnapshot, Transaction
 from engramdb.text.dates import with_dates
 from engramdb.text.detail import levels
+from engramdb.text.pii_spoken import MAX_BETWEEN
 from engramdb.text.terms import query_terms, terms
 from engramdb.text.tokens import count_tokens
 from engramdb.text.traits import tells
@@ -43,6 +44,7 @@ from engramdb.values import (
     WorkingItem,
     WorkingLine,
 )
+from engramdb.vault.disclosure import Audience, disclose_memory, disclose_turns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -232,7 +234,7 @@ def may_enter_working_memory(memory: Memory, now: datetime) -> bool:
     Return whether a memory may enter by itself: not if admission warned of it, or its time is
     over.
     """
-    return memory.status is Status.ACTIVE and "injection" not in memory.flags and not memory.is_over(now)
+    return memory.status is Status.ACTIVE and not memory.is_suspicious and not memory.is_over(now)
 
 
 def memory_slot(memory: Memory, source: SlotSource, *, activation: float, now: datetime) -> Slot:
@@ -304,10 +306,15 @@ def _item(tx: Transaction, slot: Slot, scope: Scope, now: datetime) -> WorkingIt
     if slot.memory_id is not None:
         memory = tx.memories.get(slot.memory_id, scope=scope)
         is_there = memory is not None and may_enter_working_memory(memory, now)
-        return WorkingItem(slot=slot, content=memory.content, memory=memory) if memory and is_there else None
+        shown = disclose_memory(memory, Audience.WORKING_MEMORY) if memory and is_there else None
+        return None if shown is None else WorkingItem(slot=slot, content=shown.content, memory=shown)
     if slot.turn_id is not None:
         turn = tx.turns.get(slot.turn_id, scope=scope)
-        return None if turn is None else WorkingItem(slot=slot, content=_shorten(turn.content))
+        if turn is None:
+            return None
+        before = tx.turns.list(scope=scope, session=turn.session, limit=MAX_BETWEEN + 1, before=turn.id)
+        (shown_turn,) = disclose_turns([turn], Audience.WORKING_MEMORY, before=before)
+        return WorkingItem(slot=slot, content=_shorten(shown_turn.content))
     if slot.gap_id is not None:
         gap = tx.gaps.get(slot.gap_id, scope=scope)
         told = put_into_words(tx, [gap] if gap is not None and gap.closed_at is None else [])

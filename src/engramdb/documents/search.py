@@ -33,9 +33,9 @@ class _WordsAmong(Struct, frozen=True):
     inner: WeighsWords
     keys: frozenset[int]
 
-    def rarity(self, tx: Transaction, words: Sequence[str]) -> dict[str, float]:
-        """Return how much each word tells, among all memories."""
-        return self.inner.rarity(tx, words)
+    def rarity(self, tx: Transaction, words: Sequence[str], *, scope: Scope) -> dict[str, float]:
+        """Return how much each word tells, among all memories that the scope may see."""
+        return self.inner.rarity(tx, words, scope=scope)
 
     def search(
         self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int

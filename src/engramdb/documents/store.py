@@ -45,6 +45,8 @@ class DocumentParts(Protocol):
     """What the document store needs of the engine."""
 
     @property
+    def actor(self) -> Actor: ...
+    @property
     def clock(self) -> Clock: ...
     @property
     def health(self) -> Health: ...
@@ -85,10 +87,9 @@ class DocumentStore:
     which begin again where a reader asks for that, and the count of what was recalled.
     """
 
-    def __init__(self, parts: DocumentParts, *, scope: Scope, actor: Actor) -> None:
+    def __init__(self, parts: DocumentParts, *, scope: Scope) -> None:
         self._parts = parts
         self._scope = scope
-        self._actor = actor
         self._pipeline = document_gate(parts.pipeline)
 
     def get(
@@ -239,7 +240,7 @@ class DocumentStore:
         ]
         self._parts.write_notes()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
-            shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
+            shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._parts.actor, now=now)
             done = [
                 shelving.remove(one, self._inner(one.scope, place))
                 if isinstance(one, RemoveDocument)
@@ -269,7 +270,7 @@ class DocumentStore:
         self._parts.write_notes()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
             items = list(tx.documents.iterate(document_range))
-            DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).drop(
+            DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._parts.actor, now=now).drop(
                 items, REMOVED_REASON
             )
         return len(items)
@@ -288,7 +289,7 @@ class DocumentStore:
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
             latest = tx.documents.latest(document_range, limit=limit)
             for item in latest:
-                DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).unsay(item)
+                DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._parts.actor, now=now).unsay(item)
         if any(item.turn_id for item in latest):
             self._parts.forget_texts()
             self._parts.embed_later()  # what quoted a turn has lost those words
@@ -307,7 +308,7 @@ class DocumentStore:
                 if not tx.documents.expired(now, limit=1):
                     return total
             with self._parts.store.atomic() as tx:
-                shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
+                shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._parts.actor, now=now)
                 total += shelving.prune(limit=PRUNED_AT_ONCE)
 
     def _documents(
@@ -348,7 +349,7 @@ class DocumentStore:
         if not due:
             return
         with self._parts.store.atomic() as tx:
-            shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
+            shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._parts.actor, now=now)
             for item in tx.documents.touch([item.id for item in due], now=now):
                 shelving.align(item.memory_id, item.scope)
 

@@ -309,7 +309,9 @@ class DocumentWrite(Struct, kw_only=True):
         detail = {**{name: one for name, one in made.items() if one is not None}, **more}
         target = f"shelf:{item.id}"
         self.tx.audit.add(
-            AuditEvent(at=self.now, action=action, actor=self.actor, target=target, detail=detail)
+            AuditEvent(
+                at=self.now, action=action, actor=self.actor, scope=item.scope, target=target, detail=detail
+            )
         )
 
 

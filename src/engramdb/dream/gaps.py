@@ -13,7 +13,6 @@ from engramdb.dream.step import Dreaming, Proposal, SideWrite
 from engramdb.lifecycle.questions import (
     CONTRADICTED,
     DISPUTED,
-    INJECTION,
     contradiction_question,
     doubt_question,
     gap_id,
@@ -80,7 +79,7 @@ class GapsStep:
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield questions to close, and then the weightiest that are not asked yet, scope by scope."""
         with dreaming.store.read() as tx:
-            scopes = tx.tree.scopes()
+            scopes = dreaming.among(tx.tree.scopes())
         for scope in scopes:
             if dreaming.is_stopped():
                 return
@@ -232,4 +231,4 @@ def _is_asked_otherwise(tx: Transaction, memory: Memory) -> bool:
 
 
 def _is_flagged(*memories: Memory) -> bool:
-    return any(INJECTION in memory.flags for memory in memories)
+    return any(memory.is_suspicious for memory in memories)

@@ -22,7 +22,6 @@ from engramdb.values import ActorKind, Memory, MemoryId, Scope, SecurityTier, St
 PAGE_ROWS = 500
 """Memories read in one snapshot: a few milliseconds."""
 
-_INJECTION = "injection"
 _UNDONE = frozenset(
     {Status.FORGOTTEN, Status.ERASED, Status.INVALIDATED, Status.SUPERSEDED, Status.CHALLENGED}
 )
@@ -67,7 +66,7 @@ def is_usable_source(memory: Memory) -> bool:
     return (
         memory.status is Status.ACTIVE
         and memory.security is not SecurityTier.CONFIDENTIAL
-        and _INJECTION not in memory.flags
+        and not memory.is_suspicious
         and not memory.is_derived
     )
 
@@ -75,7 +74,7 @@ def is_usable_source(memory: Memory) -> bool:
 def scopes_to_visit(dreaming: Dreaming, *, changed: bool = False) -> list[Scope]:
     """Return the scopes to look at; with `changed`, those in which anything has changed since last time."""
     with dreaming.store.read() as tx:
-        every = tx.dream_reads.scopes()
+        every = dreaming.among(tx.dream_reads.scopes())
         if not changed or not dreaming.cursor:
             return every
         return [scope for scope in every if tx.dream_reads.has_changed(scope, since=dreaming.cursor)]

@@ -16,7 +16,7 @@ from datetime import timedelta
 
 from engramdb.dream.gaps import ask_question
 from engramdb.dream.step import Adjust, Dreaming, Proposal, Restatus
-from engramdb.lifecycle.questions import INJECTION, stale_question
+from engramdb.lifecycle.questions import stale_question
 from engramdb.policy import InsightPolicy
 from engramdb.store.contract import Transaction
 from engramdb.text.guarded import is_guarded
@@ -75,7 +75,7 @@ def _most_used(dreaming: Dreaming) -> list[int]:
     after = 0
     while not dreaming.is_stopped():
         with dreaming.store.read() as tx:
-            page = tx.ages.page(after_key=after, limit=PAGE_ROWS)
+            page = tx.ages.page(after_key=after, limit=PAGE_ROWS, owner=dreaming.scope)
         if not len(page):
             break
         after = int(page.keys[-1])
@@ -88,7 +88,7 @@ def _most_used(dreaming: Dreaming) -> list[int]:
 
 def _is_questionable(memory: Memory) -> bool:
     is_single = memory.reinforcements == 0 and len(memory.provenance.episodes) <= 1
-    return memory.status is Status.ACTIVE and is_single and INJECTION not in memory.flags
+    return memory.status is Status.ACTIVE and is_single and not memory.is_suspicious
 
 
 def _may_be_outdated(memory: Memory) -> bool:

@@ -19,7 +19,7 @@ from engramdb.dream.gaps import ask_question
 from engramdb.dream.step import AddLink, Adjust, Dreaming, Proposal, SideWrite
 from engramdb.lifecycle.curves import retention
 from engramdb.lifecycle.pair_rules import exclude_each_other
-from engramdb.lifecycle.questions import INJECTION, interference_question
+from engramdb.lifecycle.questions import interference_question
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Transaction
 from engramdb.values import Action, Actor, ActorKind, EdgeType, Memory, Status
@@ -153,7 +153,7 @@ def _choose_memories(dreaming: Dreaming) -> tuple[list[int], bool]:
     """Return the memories to replay, and whether the choice is new: an interrupted run keeps its own."""
     policy = dreaming.policy.insight
     with dreaming.store.read() as tx:
-        resting = tx.replays.since(dreaming.now - timedelta(hours=REPLAY_HOURS))
+        resting = tx.replays.since(dreaming.now - timedelta(hours=REPLAY_HOURS), scope=dreaming.scope)
     mine = [key for key, at in resting.items() if at == dreaming.now]
     if mine:
         return mine, False
@@ -162,8 +162,8 @@ def _choose_memories(dreaming: Dreaming) -> tuple[list[int], bool]:
         return [], False
     fading = _fading_memories(dreaming, resting, room)
     with dreaming.store.read() as tx:
-        received = tx.replays.received_unreplayed(limit=room)
-        waiting = tx.replays.unreplayed(limit=policy.replay_most)
+        received = tx.replays.received_unreplayed(limit=room, scope=dreaming.scope)
+        waiting = tx.replays.unreplayed(limit=policy.replay_most, scope=dreaming.scope)
     ordered = dict.fromkeys(key for key in (*received, *fading, *waiting) if key not in resting)
     return sorted(list(ordered)[:room]), True
 
@@ -174,7 +174,7 @@ def _fading_memories(dreaming: Dreaming, resting: Mapping[int, datetime], room: 
     best: list[tuple[float, int]] = []
     while not dreaming.is_stopped():
         with dreaming.store.read() as tx:
-            page = tx.ages.page(after_key=after, limit=PAGE_ROWS)
+            page = tx.ages.page(after_key=after, limit=PAGE_ROWS, owner=dreaming.scope)
         if not len(page):
             break
         after = int(page.keys[-1])
@@ -277,7 +277,7 @@ def _store_arousal(seen: Memory, arousal: float, now: datetime, tx: Transaction)
 
 
 def _is_replayable(memory: Memory) -> bool:
-    return memory.status is Status.ACTIVE and INJECTION not in memory.flags
+    return memory.status is Status.ACTIVE and not memory.is_suspicious
 
 
 def _was_done_in_this_run(dreaming: Dreaming, memory: Memory, reason: str) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -19,12 +20,14 @@ from engramdb.errors import (
     ModelPackBroken,
     StorageError,
 )
-from engramdb.health import CHAT, JUDGE, READER, Health
+from engramdb.health import JUDGE, READER, Health
+from engramdb.lifecycle.screening import JudgesHostility
 from engramdb.models.calibration import Likeness
-from engramdb.models.chat import CallLog, ChatModel
-from engramdb.models.e5 import NAME
-from engramdb.models.embedder import AbsentEmbedder, Embedder
-from engramdb.models.reader import Judge, Reader, Utterance
+from engramdb.models.chat import CallLog, ChatModel, GuardedChat, note_invalid_reply
+from engramdb.models.e5 import NAME, E5Embedder
+from engramdb.models.embedder import AbsentEmbedder, Embedder, GuardedEmbedder
+from engramdb.models.guard import ForeignGuard
+from engramdb.models.reader import GuardedModel, Judge, Reader
 from engramdb.models.reader_chat import ChatReader
 from engramdb.models.registry import (
     E5_READER,
@@ -39,7 +42,6 @@ from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
 from engramdb.values import Action, AuditEvent
-from engramdb.values.reading import PairJudgment, Reading
 
 if TYPE_CHECKING:
     from engramdb.index.foreign import ForeignBackend, ProposesRows
@@ -53,91 +55,9 @@ class ChatParts(Protocol):
     @property
     def health(self) -> Health: ...
     @property
-    def calls(self) -> CallLog: ...
-
-
-ModelT = TypeVar("ModelT", bound=Reader | Judge)
-ResultT = TypeVar("ResultT")
-
-
-class WatchedModel(Generic[ModelT]):
-    """A reader or judge that is opened when it is first used; its failures, of whatever kind, are noted."""
-
-    def __init__(
-        self, open_model: Callable[[], ModelT], health: Health, part: str, *, name: str | None = None
-    ) -> None:
-        self._open = open_model
-        self._health = health
-        self._part = part
-        self._name = name
-        self._model: ModelT | None = None
-        self.is_remote: Final = part == CHAT
-
+    def guard(self) -> ForeignGuard: ...
     @property
-    def name(self) -> str:
-        """Name and version; if none was given, once it has been opened."""
-        return self._name or (self._model.name if self._model else self._part)
-
-    def read(self: WatchedModel[Reader], texts: Sequence[Utterance]) -> list[Reading]:
-        """Return one reading per text; raises an `EngramError` when it cannot work now."""
-        return self._use(lambda reader: reader.read(texts))
-
-    def relate(
-        self: WatchedModel[Judge],
-        newer: Utterance,
-        older: Sequence[Utterance],
-        *,
-        seconds: float | None = None,
-    ) -> list[PairJudgment | None]:
-        """Return how the newer statement stands to each of the older ones; none where the judge fails."""
-        try:
-            return self._use(lambda judge: judge.relate(newer, older, seconds=seconds))[: len(older)]
-        except EngramError:  # what is not judged waits
-            return []
-
-    def rests_on(
-        self: WatchedModel[Judge], question: str, changes: Sequence[tuple[str, str]]
-    ) -> list[bool] | None:
-        """Return whether a question takes for granted what each change has ended; None if it cannot say."""
-        try:
-            return self._use(lambda judge: judge.rests_on(question, changes))
-        except EngramError:  # noted in health; the rules answer
-            return None
-
-    def answers(
-        self: WatchedModel[Judge], question: str, memories: Sequence[str], *, seconds: float
-    ) -> list[float] | None:
-        """
-        Return for the first memories the chance that each answers the question; none where it fails.
-
-        None of a chat model, which is not asked while somebody waits for an answer.
-        """
-        if self.is_remote:
-            return None
-        try:
-            found = self._use(lambda judge: judge.answers(question, memories, seconds=seconds))
-        except EngramError:  # noted in health; the order of scores is kept
-            return []
-        return found if all(0.0 <= one <= 1.0 for one in found) else []  # no number is none
-
-    def makes_doubtful(
-        self: WatchedModel[Judge], change: tuple[str, str], statements: Sequence[str]
-    ) -> list[bool] | None:
-        """Return whether a change makes each statement doubtful; None where it cannot say."""
-        try:
-            return self._use(lambda judge: judge.makes_doubtful(change, statements))
-        except EngramError:
-            return None
-
-    def _use(self, use: Callable[[ModelT], ResultT]) -> ResultT:
-        with self._health.watch(self._part):
-            try:
-                self._model = self._model or self._open()
-                return use(self._model)
-            except EngramError:
-                raise
-            except Exception as exc:  # foreign code; its message may quote what it was given
-                raise ModelPackBroken(f"the {self._part} failed: {type(exc).__name__}") from exc
+    def calls(self) -> CallLog: ...
 
 
 class JudgeParts(ChatParts, Protocol):
@@ -147,23 +67,57 @@ class JudgeParts(ChatParts, Protocol):
     def chat(self) -> ChatModel | None: ...
 
 
-def choose_judge(parts: JudgeParts) -> WatchedModel[Judge] | None:
+def choose_judge(parts: JudgeParts) -> GuardedModel[Judge] | None:
     """Return the judge beside the rules that the settings ask for, not opened yet, or none."""
     choice, chat = parts.settings.reader, parts.chat
     if choice in ("auto", "chat") and chat is not None:
         judge = ChatReader(chat, parts.calls)
-        return WatchedModel[Judge](lambda: judge, parts.health, CHAT, name=judge.name)
+        return GuardedModel[Judge](lambda: judge, parts.guard, JUDGE, name=judge.name, is_remote=True)
     home = parts.settings.home
     if choice == "pack" or (choice == "auto" and has_reader(home)):
-        return WatchedModel[Judge](lambda: open_reader(home), parts.health, JUDGE, name=E5_READER)
+        return GuardedModel[Judge](lambda: open_reader(home), parts.guard, JUDGE, name=E5_READER)
     return None
 
 
-def choose_reader(settings: Settings, health: Health) -> Reader | None:
+def choose_reader(settings: Settings, guard: ForeignGuard) -> Reader | None:
     """Return what weighs single sentences beside the rules: the model pack's network, or the small heads."""
     if settings.reader == "rules":
         return None
-    return WatchedModel[Reader](lambda: _open_reader(settings), health, READER)
+    return GuardedModel[Reader](lambda: _open_reader(settings), guard, READER)
+
+
+class WatchedHostility:
+    """The judge of hostile text, loaded when it is first asked; its failures, of whatever kind, are noted."""
+
+    def __init__(self, settings: Settings, health: Health, *, is_quick: bool) -> None:
+        self._settings = settings
+        self._health = health
+        self._is_quick = is_quick
+        self._judge: JudgesHostility | None = None
+
+    def chance(self, text: str, *, patterns: float) -> float:
+        """Return the chance that a text tries to steer an agent; raises an `EngramError` when it cannot."""
+        try:
+            self._judge = self._judge or self._open()
+            return self._judge.chance(text, patterns=patterns)
+        except Exception as exc:  # arrays and foreign code; a message may quote what it was given
+            error = exc if isinstance(exc, EngramError) else ModelPackBroken(f"failed: {type(exc).__name__}")
+            self._health.failed(READER, error)
+            raise error from exc
+
+    def _open(self) -> JudgesHostility:
+        from engramdb.models.hostility import HostilityJudge  # noqa: PLC0415 - loads arrays
+
+        home = self._settings.home
+        has_network = not self._is_quick and has_reader(home)
+        return HostilityJudge((lambda: open_reader(home)) if has_network else None)
+
+
+def choose_hostility(
+    settings: Settings, health: Health, *, is_quick: bool = False
+) -> WatchedHostility | None:
+    """Return what tells attempts to steer an agent beside the patterns; a quick one asks no network."""
+    return None if settings.reader == "rules" else WatchedHostility(settings, health, is_quick=is_quick)
 
 
 def _open_reader(settings: Settings) -> Reader:
@@ -205,20 +159,23 @@ class ChatRoles(Struct, frozen=True, kw_only=True):
 def chat_roles(parts: ChatParts) -> ChatRoles:
     """Return the chat model that the settings name, in its roles."""
     settings, health, calls = parts.settings, parts.health, parts.calls
-    rules = SentenceExtractor(choose_reader(settings, health))
+    rules = SentenceExtractor(choose_reader(settings, parts.guard))
     if not settings.chat:
         return ChatRoles(extractor=rules)
-    model = open_chat(
+    client = open_chat(
         settings.chat,
         url=settings.chat_url,
         key=settings.chat_key,
         timeout_seconds=settings.chat_timeout_seconds,
     )
-    extractor = ModelExtractor(model, rules, lambda error: health.failed(CHAT, error), log=calls)
+    model = GuardedChat(client, parts.guard)
+    extractor = ModelExtractor(model, rules, partial(note_invalid_reply, health), log=calls)
     return ChatRoles(extractor=extractor, model=model)
 
 
-def audited_index(given: ProposesRows | None, store: Store, clock: Clock) -> ForeignBackend | None:
+def audited_index(
+    given: ProposesRows | None, store: Store, clock: Clock, guard: ForeignGuard
+) -> ForeignBackend | None:
     """Return a caller's own index; what it is given is audited, from its own thread."""
     if given is None:
         return None
@@ -229,7 +186,7 @@ def audited_index(given: ProposesRows | None, store: Store, clock: Clock) -> For
         with suppress(StorageError), store.atomic() as tx:  # a closed or full store must not end the index
             tx.audit.add(event)
 
-    return ForeignBackend(given, audit=audit, clock=clock)
+    return ForeignBackend(given, audit=audit, clock=clock, guard=guard)
 
 
 def older_embedders(settings: Settings) -> list[Embedder]:
@@ -244,6 +201,14 @@ def statement_likeness() -> Likeness:
     """Return what compares statements without regard to how the store is embedded."""
     embedder = StatementEmbedder(StaticEmbedder())
     return Likeness(embedder)
+
+
+def guarded_embedder(own: Embedder | None, settings: Settings, guard: ForeignGuard) -> GuardedEmbedder:
+    """Return the caller's own embedder or the chosen one; one that is not built in runs on a thread."""
+    embedder = own or chosen_embedder(settings)
+    is_built_in = isinstance(embedder, StaticEmbedder | E5Embedder | AbsentEmbedder)
+    seconds = None if is_built_in else settings.embedder_timeout_seconds
+    return GuardedEmbedder(embedder, guard, timeout_seconds=seconds)
 
 
 def chosen_embedder(settings: Settings) -> Embedder:

@@ -11,10 +11,11 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from engramdb.errors import EmbeddingError, EngramError
+from engramdb.engine.erasing import check_files
+from engramdb.errors import EmbeddingError, EngramError, StorageError
 from engramdb.index.rebuild import embed_pending, rebuild
 from engramdb.models.embedder import Embedder
-from engramdb.store.contract import Store
+from engramdb.store.contract import Store, Transaction
 from engramdb.text.normalize import counted
 from engramdb.text.terms import TERMS_VERSION
 from engramdb.values import Check, DoctorReport
@@ -36,6 +37,8 @@ _DERIVED = frozenset(
     }
 )
 
+_TABLE = "table "
+"""How the check of a damaged table is called."""
 REBUILT = "made every derived index anew from the memories, and embedded what waited"
 EMBEDDED = "embedded what waited"
 
@@ -46,40 +49,66 @@ def examine(
     """Return what was found; with `fix`, rebuild derived data that is wrong and embed what waits."""
     found = _look(store, embedder)
     wrong = {check.name for check in found if not check.ok}
-    if not fix or not wrong or _CANONICAL & wrong:
+    if not fix or not wrong or _CANONICAL & wrong or store.unwritable is not None:
         return DoctorReport(checks=tuple(found))
+    damaged = [name.removeprefix(_TABLE) for name in wrong if name.startswith(_TABLE)]
+    if damaged:
+        store.remake(damaged)
     with suppress(EmbeddingError):  # the second look says what could not be mended
-        if wrong & _DERIVED:
+        if damaged or wrong & _DERIVED:
             rebuild(store, embedder, progress=progress)
         else:
             embed_pending(store, embedder, progress=progress)
-    did = REBUILT if wrong & _DERIVED else EMBEDDED
+    did = REBUILT if damaged or wrong & _DERIVED else EMBEDDED
+    again = _look(store, embedder)
+    still = {check.name for check in again}
+    again += [replace(check, ok=True) for check in found if check.name not in still]  # tables made anew
     return DoctorReport(
         checks=tuple(
             replace(check, repaired=True, did=did) if check.ok and check.name in wrong else check
-            for check in _look(store, embedder)
+            for check in again
         )
     )
 
 
 def _look(store: Store, embedder: Embedder) -> list[Check]:
     found = [*store.check()]
-    if not all(check.ok for check in found if check.name == "file"):
-        return found
-    with store.read() as tx:
-        versions = {"text index rules": tx.terms.version, "turn index rules": tx.turn_terms.version}
-        wrong = tx.traits.count_wrong()
-    found.append(Check(name="traits", ok=not wrong, found=_told(wrong)))
-    found += [
-        Check(name=name, ok=version in (0, TERMS_VERSION), found=_rules(version))
-        for name, version in versions.items()
-    ]
+    found += [_guarded(name, store, look) for name, look in _LOOKS.items()]
     found.append(_try_embedder(embedder))
     if found[-1].ok:
-        with store.read() as tx:
-            waiting = tx.vectors.count_pending(tx.vectors.space(embedder.identity))
-        found.append(Check(name="embedded", ok=waiting == 0, found=_waiting(waiting)))
+        found.append(_guarded("embedded", store, lambda tx: _check_embedded(tx, embedder)))
     return found
+
+
+def _guarded(name: str, store: Store, look: Callable[[Transaction], Check]) -> Check:
+    """Return what a look found; one that cannot read the store has found damage."""
+    try:
+        with store.read() as tx:
+            return look(tx)
+    except StorageError as exc:
+        return Check(name=name, ok=False, found=f"{exc.code} {exc.message}")
+
+
+def _check_traits(tx: Transaction) -> Check:
+    wrong = tx.traits.count_wrong()
+    return Check(name="traits", ok=not wrong, found=_told(wrong))
+
+
+def _check_rules(name: str, version: int) -> Check:
+    return Check(name=name, ok=version in (0, TERMS_VERSION), found=_rules(version))
+
+
+def _check_embedded(tx: Transaction, embedder: Embedder) -> Check:
+    waiting = tx.vectors.count_pending(tx.vectors.space(embedder.identity))
+    return Check(name="embedded", ok=waiting == 0, found=_waiting(waiting))
+
+
+_LOOKS: dict[str, Callable[[Transaction], Check]] = {
+    "traits": _check_traits,
+    "text index rules": lambda tx: _check_rules("text index rules", tx.terms.version),
+    "turn index rules": lambda tx: _check_rules("turn index rules", tx.turn_terms.version),
+    "files": check_files,
+}
 
 
 def _rules(version: int) -> str:

@@ -8,17 +8,21 @@ docstrings here are the public interface, which is why this module is longer tha
 from __future__ import annotations
 
 import builtins
+import copy
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
 
 from msgspec.structs import replace
 
 from engramdb.clock import Clock, SystemClock
+from engramdb.engine.auditing import DOCUMENTS_READ, AuditedPart, audits
+from engramdb.engine.disclosing import DisclosingPart, discloses
 from engramdb.engine.parts import Own, Parts, assemble
 from engramdb.errors import (
     AccessDenied,
@@ -42,6 +46,7 @@ from engramdb.values import (
     AgeReport,
     Answered,
     AuditEvent,
+    AuditFilters,
     Backup,
     Breadth,
     Brief,
@@ -56,6 +61,7 @@ from engramdb.values import (
     EntityProfile,
     Erasure,
     ExportedMemory,
+    FileKind,
     Filters,
     Forecast,
     ForgottenMemory,
@@ -71,6 +77,7 @@ from engramdb.values import (
     MemoryType,
     Mode,
     NotebookReport,
+    Outcome,
     Provenance,
     Query,
     Reasoned,
@@ -95,6 +102,7 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.query import RECALL_LIMIT, Then, check_limit, check_number, checked_filters, parse_enum
+from engramdb.values.report import RestoredBackup, SalvageReport
 from engramdb.values.window import BRIEF_TOKENS
 
 if TYPE_CHECKING:  # imported by the verbs that use them, so that a process loads only what it needs
@@ -102,12 +110,14 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
     from engramdb.context.agents import AgentTurn
     from engramdb.documents.store import DocumentStore
     from engramdb.engine.idempotency import ReplyStore
-    from engramdb.importing.source import SourceMessage
+    from engramdb.importing.source import SourceFile, SourceMessage
     from engramdb.index.foreign import ProposesRows
+    from engramdb.lifecycle.audit_log import AuditLog
     from engramdb.lifecycle.drafts import Draft
     from engramdb.models.capabilities import TokenCounter
     from engramdb.models.embedder import Embedder
     from engramdb.recall.fuse import Reranker
+    from engramdb.vault.disclosure import Audience, Viewer
 
 _ENDING = 8
 """The characters at the end of an id that may stand for the whole."""
@@ -132,13 +142,21 @@ def renamed_argument(old: str, new: str) -> Callable[[Callable[Params, Result]],
     return decorate
 
 
+def _guarded(clock: Clock) -> Clock:
+    from engramdb.models.guard import GuardedClock  # noqa: PLC0415 - loaded with a clock of the caller's own
+
+    return GuardedClock(clock)
+
+
+@audits
+@discloses
 class Engram:
     """A long-term memory: give it statements and turns, ask it questions."""
 
     def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+        self._own_parts = parts
         self._scope = parts.scope
-        self._actor = parts.actor
+        self._viewer: Viewer | None = None
 
     @classmethod
     def open(
@@ -159,18 +177,19 @@ class Engram:
         """
         Open a store, or create it; without arguments, the one in your home folder.
 
-        Settings come from the environment and the settings file unless given. With `background=False` no
-        thread is started, and every process that searches a large store loads the vector index itself. A
-        `reranker` serves the strategy `cross_encoder`. A `vector_index` of your own sees only row numbers and
-        eight-bit vectors; its calls are limited in rate and audited, and the built-in index takes over when
-        it fails. With `dream`, or the setting `dream_in_background`, the store dreams and ages by itself.
+        Settings come from the environment and the settings file unless given. With `background=False` nothing
+        works in the background, and every process that searches a large store loads the vector index itself.
+        A `reranker` serves the strategy `cross_encoder`. A `vector_index` of your own sees only row numbers
+        and eight-bit vectors; its calls are limited in rate and audited, and the built-in index takes over
+        when it fails. What you bring along may fail, hang or return nonsense: answers say what is missing.
+        With `dream`, or the setting `dream_in_background`, the store dreams and ages by itself.
         """
         settings = settings or Settings.load()
         if store is not None:
             settings = replace(settings, store=str(store))
         parts = assemble(
             settings,
-            clock=clock or SystemClock(),
+            clock=SystemClock() if clock is None else _guarded(clock),
             own=Own(embedder=embedder, reranker=reranker, vector_index=vector_index),
             must_exist=must_exist,
             scope=scope,
@@ -182,7 +201,7 @@ class Engram:
 
     def close(self) -> None:
         """Finish what is under way and close the store; slow work stops at its next small write."""
-        self._parts.close()
+        self._own_parts.close()
 
     def __enter__(self) -> Self:
         return self
@@ -193,24 +212,68 @@ class Engram:
         self.close()
 
     @property
+    def _parts(self) -> Parts:
+        """The parts, free of words that another process has erased: every call begins by asking for them."""
+        self._own_parts.notice_erasures()
+        return self._own_parts
+
+    @property
     def scope(self) -> Scope:
         """Where it reads and writes unless a call names another scope."""
         return self._scope
 
     @property
+    def actor(self) -> Actor:
+        """Who acts now: the one that a surface has recognized, else the one that it was opened for."""
+        return self._parts.actor
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that it was opened with."""
+        return self._parts.settings
+
+    @property
+    def audit_log(self) -> AuditLog:
+        """Notes for the audit that leave no row by themselves."""
+        return self._parts.audit_log
+
+    @property
+    def viewer(self) -> Viewer:
+        """Who sees what the verbs return: a person, or an agent where it was opened for one."""
+        if self._viewer is not None:
+            return self._viewer
+        from engramdb.vault.disclosure import Viewer  # noqa: PLC0415 - loads what finds secrets
+
+        return Viewer.of(self.actor, secrets_for_agents=self._parts.settings.secrets_for_agents)
+
+    def shown_to(self, audience: Audience | str, *, may_see_secrets: bool = False) -> Engram:
+        """
+        Return the same engine for somebody else to look at, such as the caller of a server.
+
+        `may_see_secrets` says whether a secret is shown that is asked for by name. It shares everything with
+        this one; close either once.
+        """
+        from engramdb.vault.disclosure import Audience, Viewer  # noqa: PLC0415 - loads what finds secrets
+
+        view = copy.copy(self)
+        view._viewer = Viewer(audience=Audience(audience), may_see_secrets=may_see_secrets)  # noqa: SLF001
+        return view
+
+    @property
     def capture(self) -> AgentCapture:
         """Verbs for what agents produce besides talk: compactions, task results, findings, tool runs."""
-        return self._parts.agent_capture
+        part = AuditedPart(self, self._parts.agent_capture)
+        return cast("AgentCapture", DisclosingPart(self, part))
 
     @property
     def documents(self) -> DocumentStore:
         """Documents that other programs store word for word, and recall among what was remembered of them."""
-        return self._parts.documents
+        return cast("DocumentStore", AuditedPart(self, self._parts.documents, searches=DOCUMENTS_READ))
 
     @property
     def shelf(self) -> DocumentStore:
         """The former name of `documents`."""
-        return self._parts.documents
+        return self.documents
 
     @property
     def replies(self) -> ReplyStore:
@@ -248,9 +311,13 @@ class Engram:
         return turn
 
     def flush(self, *, session: str | None = None, scope: Scope | None = None) -> int:
-        """Read the turns that still wait, of one session if given, and return how many there were."""
+        """
+        Read the turns that still wait, and return how many there were.
+
+        Of one session if given, else of exactly the scope that is named or worked in, or of the whole store.
+        """
         conversation = None if session is None else (self._in(scope), session)
-        return self._parts.turn_reader.flush(conversation)
+        return self._parts.turn_reader.flush(conversation, owner=self._confined(scope))
 
     def end_session(self, session: str, *, scope: Scope | None = None) -> Memory | None:
         """Read what still waits of a session and store a summary of it; a short or trivial one has none."""
@@ -268,7 +335,7 @@ class Engram:
         layer: Layer | None = None,
         type: MemoryType | None = None,  # noqa: A002 - the word users know
         kind: Kind | None = None,
-        source: Source = Source.HUMAN,
+        source: Source | None = None,
         speaker: str | None = None,
         session: str | None = None,
         occurred_at: datetime | None = None,
@@ -284,10 +351,13 @@ class Engram:
         be recalled, by every process that has the store open, when this returns. What the person asked to
         forget is not stored again, and raises `StatementForgotten`, unless it is a person who states it:
         then the memory tells when it had been forgotten (`forgotten_before`). `actor` is who states it, where
-        that is not the one that the engine was opened for.
+        that is not the one that the engine was opened for; unless a `source` is named, what an agent states
+        is its own conclusion, and with `human` what it reports as the person's words.
         """
         from engramdb.lifecycle.drafts import Draft  # noqa: PLC0415 - loads what reads statements
 
+        stated_by = actor or self._parts.actor
+        said = stated_by.own_source if source is None else parse_enum(Source, source)
         draft = Draft(
             content=content,
             scope=self._in(scope),
@@ -297,7 +367,7 @@ class Engram:
             layer=layer,
             type=type,
             kind=kind,
-            provenance=Provenance(source=parse_enum(Source, source), speaker=speaker, session=session),
+            provenance=Provenance(source=said, speaker=speaker, session=session),
             occurred_at=occurred_at,
             forget_after=forget_after,
             pinned=pinned,
@@ -319,7 +389,7 @@ class Engram:
         """
         stored: builtins.list[Memory] = []
         try:
-            with self._parts.store.one_act(Action.REMEMBER, actor=self._actor, at=self._now()):
+            with self._parts.store.one_act(Action.REMEMBER, actor=self._parts.actor, at=self._now()):
                 stored.extend(self.remember_stream(drafts, progress=progress))
         except StatementForgotten:  # which says that the others are stored
             raise
@@ -378,7 +448,7 @@ class Engram:
 
     def import_from(
         self,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | SourceFile,
         *,
         kind: str | None = None,
         mapping: Mapping[str, str] | None = None,
@@ -397,11 +467,42 @@ class Engram:
         user in conversations that do not say it. A record that cannot be imported is reported by its place
         and does not stop the others; so is one whose scope `may_enter` refuses.
         """
+        from engramdb.importing.source import SourceFile  # noqa: PLC0415 - few processes import
+
         return self._parts.importing.take_file(
-            Path(path),
+            path if isinstance(path, SourceFile) else Path(path),
             kind=None if kind is None else parse_enum(ImportKind, kind),
             mapping=mapping,
             speaker=speaker,
+            dry_run=dry_run,
+            progress=progress,
+            may_enter=may_enter,
+            scope=self._in(scope),
+        )
+
+    def import_text(
+        self,
+        name: str,
+        text: str,
+        *,
+        kind: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,
+        may_enter: Callable[[Scope], bool] | None = None,
+        scope: Scope | None = None,
+    ) -> ImportReport:
+        """
+        Import a text that a stranger sent, as `import_from` does a file of that name.
+
+        A child process with limits on time and memory reads it; where it comes to no end, nothing is
+        stored and `ImportStopped` is raised. No copy of the text is written anywhere.
+        """
+        return self._parts.importing.take_text(
+            name,
+            text,
+            kind=None if kind is None else parse_enum(ImportKind, kind),
+            mapping=mapping,
             dry_run=dry_run,
             progress=progress,
             may_enter=may_enter,
@@ -441,11 +542,12 @@ class Engram:
         `strategy` puts the candidates in another order than the policy does; `explain` also shows what was
         nearly given. Where memories fall short, `said` is what was said and not kept, unless `turns` is off.
         `quality.answerable` is how likely the answer is among the hits; `abstain` gives none where it is not.
+        A secret is masked unless the question asks for it by its name: "what is the alarm code?".
         """
         narrowed = checked_filters(filters).in_mode(parse_enum(Mode, mode))
         asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
         then = Then(as_of=as_of, valid_at=valid_at)
-        return self._parts.recalls.recall(
+        answer = self._parts.recalls.recall(
             asked,
             session=session,
             then=then,
@@ -454,6 +556,7 @@ class Engram:
             turns=turns,
             abstain=abstain,
         )
+        return self._disclosed(answer)
 
     def timeline(
         self, topic: str, *, entities: Iterable[str] = (), limit: int = 50, scope: Scope | None = None
@@ -518,9 +621,14 @@ class Engram:
 
         return confidence(self._parts, query, scope=self._in(scope), now=self._now())
 
-    def get(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
-        """Return one memory by its id or the last eight characters of it."""
-        return self._parts.lifecycle.get(self._resolve(memory_id, scope), scope=self._in(scope))
+    def get(self, memory_id: MemoryId, *, reveal: bool = False, scope: Scope | None = None) -> Memory:
+        """
+        Return one memory by its id or the last eight characters of it.
+
+        A secret in it is masked, unless told to `reveal` it, which is audited.
+        """
+        found = self._parts.lifecycle.get(self._resolve(memory_id, scope), scope=self._in(scope))
+        return self._listed([found], reveal=reveal)[0]
 
     def list(
         self,
@@ -530,13 +638,14 @@ class Engram:
         filters: Filters | None = None,
         as_of: datetime | None = None,
         valid_at: datetime | None = None,
+        reveal: bool = False,
         scope: Scope | None = None,
     ) -> Sequence[Memory]:
         """
         Return memories, newest first; `before` a memory's id gives the page after it.
 
         With `as_of` those that were believed at that moment, as they were then; with `valid_at` those that
-        were true at one.
+        were true at one. Secrets are masked, unless told to `reveal` them, which is audited.
         """
         check_limit(limit)
         then = Then(as_of=as_of, valid_at=valid_at)
@@ -549,7 +658,7 @@ class Engram:
             if then.is_past:
                 from engramdb.recall.as_of import list_then  # noqa: PLC0415 - loads the read path
 
-                return list_then(
+                found: Sequence[Memory] = list_then(
                     tx,
                     then=then,
                     scope=place,
@@ -558,9 +667,11 @@ class Engram:
                     before=start,
                     now=self._now(),
                 )
-            return tx.memories.list(
-                scope=place, filters=narrowed, limit=limit, before=start, alive_at=self._now()
-            )
+            else:
+                found = tx.memories.list(
+                    scope=place, filters=narrowed, limit=limit, before=start, alive_at=self._now()
+                )
+        return self._listed(found, reveal=reveal)
 
     def turns(
         self,
@@ -573,14 +684,18 @@ class Engram:
         """
         Return the latest turns, oldest of them first; `before` a turn's id gives those that led to it.
 
-        A sentence that says what was forgotten is not shown.
+        A sentence that says what was forgotten is not shown, and a secret is masked.
         """
         check_limit(limit)
         place = self._in(scope)
         with self._parts.store.read() as tx:
             start = None if before is None else self._turn_id(tx, before, place)
             found = tx.turns.list(scope=place, session=session, limit=limit, before=start)
-            return self._parts.forgotten.conceal(tx, found) if tx.forgotten.count() else found
+            earlier = _said_before(tx, found, session)
+            shown = self._parts.forgotten.conceal(tx, found) if tx.forgotten.count() else found
+        from engramdb.vault.disclosure import disclose_turns  # noqa: PLC0415 - loads what finds secrets
+
+        return disclose_turns(shown, self.viewer.audience, before=earlier)
 
     def gaps(self, *, limit: int = 20, after: str | None = None, scope: Scope | None = None) -> Sequence[Gap]:
         """
@@ -606,7 +721,7 @@ class Engram:
             gap_id,
             scope=self._in(scope),
             reason=reason,
-            actor=self._actor,
+            actor=self._parts.actor,
             now=self._now(),
         )
 
@@ -853,13 +968,16 @@ class Engram:
         `reinstate` that counts again at once; otherwise `restore` brings it back. What is pinned or about
         health an agent may neither forget nor erase, archive, invalidate or unpin: `AccessDenied`.
         """
-        return self._parts.lifecycle.forget(
-            self._resolve(memory_id, scope),
-            scope=self._in(scope),
-            reason=reason,
-            reinstate=reinstate,
-            expected_version=expected_version,
-            actor=actor,
+        target = self._resolve(memory_id, scope)
+        return self._parts.with_room(
+            lambda: self._parts.lifecycle.forget(
+                target,
+                scope=self._in(scope),
+                reason=reason,
+                reinstate=reinstate,
+                expected_version=expected_version,
+                actor=actor,
+            )
         )
 
     def undo(
@@ -914,7 +1032,7 @@ class Engram:
             turn = find_turn(tx, turn_id, place)
         if turn.scope != place:
             raise AccessDenied(f"turn {turn.id} belongs to scope {turn.scope}, not to {place}")
-        return self._parts.lifecycle.forget_turn(turn, reason=reason)
+        return self._parts.with_room(lambda: self._parts.lifecycle.forget_turn(turn, reason=reason))
 
     @renamed_argument("if_still", "expected_version")
     def erase(
@@ -924,25 +1042,42 @@ class Engram:
         user: str | None = None,
         reason: str = "",
         dry_run: bool = False,
+        mentions: bool = False,
         expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Erasure:
         """
-        Take the words of a memory, or everything of a user, out of the file for good; nobody can undo it.
+        Take the words of a memory, or everything of a user, out of every file for good; nobody can undo it.
 
         Along with a memory goes what says the same, what was concluded from it and the turns it was read
-        from; along with a user every scope of that name inside this one. The file is then rewritten, and
-        others wait meanwhile. With `dry_run` it only counts. Twice is harmless: it cleans the file
-        again where that did not succeed.
+        from; along with a user every scope of that name inside this one. What else mentions the words, or
+        the user, is listed; `mentions` erases it along with a memory. The file is then rewritten, and
+        others wait meanwhile. With `dry_run` it only counts. Twice is harmless: it cleans the files
+        again where that did not succeed; a user is then named by the token. A user whom no scope names
+        raises `UserNotFound`.
         """
-        return self._parts.lifecycle.erase(
-            None if memory_id is None else self._resolve(memory_id, scope),
-            user=user,
-            reason=reason,
-            dry_run=dry_run,
-            scope=self._in(scope),
-            expected_version=expected_version,
+        from engramdb.engine.erasing import FileErasure, clean_files  # noqa: PLC0415 - few processes erase
+
+        target = None if memory_id is None else self._resolve(memory_id, scope)
+        erased = self._parts.with_room(
+            lambda: self._parts.lifecycle.erase(
+                target,
+                user=user,
+                reason=reason,
+                dry_run=dry_run,
+                mentions=mentions,
+                scope=self._in(scope),
+                expected_version=expected_version,
+            )
         )
+        order = FileErasure(
+            words=erased,
+            user_scope=None if user is None else replace(self._in(scope), user=Scope(user=user).user),
+            reason=reason,
+            mentions=mentions,
+            dry_run=dry_run,
+        )
+        return clean_files(self._parts, order)
 
     @renamed_argument("if_still", "expected_version")
     def set_status(
@@ -989,6 +1124,26 @@ class Engram:
         return self._parts.lifecycle.pin(
             self._resolve(memory_id, scope),
             pinned=False,
+            scope=self._in(scope),
+            expected_version=expected_version,
+        )
+
+    def release(
+        self,
+        memory_id: MemoryId,
+        *,
+        reason: str = "",
+        expected_version: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """
+        Let a memory that was held back as suspicious, such as a quarantined import, into windows.
+
+        Only a person may: `list` with the flag `quarantined` shows what waits.
+        """
+        return self._parts.lifecycle.release(
+            self._resolve(memory_id, scope),
+            reason=reason,
             scope=self._in(scope),
             expected_version=expected_version,
         )
@@ -1167,7 +1322,7 @@ class Engram:
             self._parts,
             self._resolve(memory_id, scope),
             scope=self._in(scope),
-            actor=self._actor,
+            actor=self._parts.actor,
             reason=reason or "taken apart",
             expected_version=expected_version,
         )
@@ -1182,9 +1337,13 @@ class Engram:
         dry_run: bool = False,
         steps: Sequence[str] | None = None,
         progress: Callable[[str, float], None] | None = None,
+        scope: Scope | None = None,
     ) -> DreamReport:
         """
-        Consolidate the whole store once: merge, settle, conclude, connect, ask; all steps or those named.
+        Consolidate memories once: merge, settle, conclude, connect, ask; all steps or those named.
+
+        Concerns the whole store, or exactly one scope: the one named, or the one that the engine was opened
+        in. A dream of a scope neither reads nor changes what is outside of it, wider scopes included.
 
         Works in small writes beside everything else, one dream at a time; an interrupted one goes on where it
         stopped. With `dry_run` it only tells what it would do first. `progress` is told each step and the
@@ -1193,11 +1352,17 @@ class Engram:
         from engramdb.dream.service import dream_once  # noqa: PLC0415 - loads the dream
 
         self._parts.write_notes()
-        return dream_once(self._parts, steps=steps, dry_run=dry_run, progress=progress)
+        return dream_once(
+            self._parts, scope=self._confined(scope), steps=steps, dry_run=dry_run, progress=progress
+        )
 
-    def dreams(self, *, limit: int = 10, before: int | None = None) -> Sequence[DreamReport]:
+    def dreams(
+        self, *, limit: int = 10, before: int | None = None, scope: Scope | None = None
+    ) -> Sequence[DreamReport]:
         """
         Return the reports of the latest dreams, newest first; an unfinished one tells how far it came.
+
+        All of them, or those of exactly one scope: the one named, or the one that the engine was opened in.
 
         `before` a report's `number` gives the page after it.
         """
@@ -1205,7 +1370,8 @@ class Engram:
         if before is not None:
             check_number("before", before)
         with self._parts.store.read() as tx:
-            return [run.report for run in tx.dreams.recent(limit=limit, before=before)]
+            place = self._confined(scope)
+            return [run.report for run in tx.dreams.recent(limit=limit, before=before, scope=place)]
 
     def age(self, *, dry_run: bool = False, progress: Callable[[int], None] | None = None) -> AgeReport:
         """
@@ -1217,7 +1383,7 @@ class Engram:
         from engramdb.lifecycle.aging import age_once  # noqa: PLC0415 - loads numpy
 
         self._parts.write_notes()
-        return age_once(self._parts, dry_run=dry_run, progress=progress)
+        return self._parts.with_room(lambda: age_once(self._parts, dry_run=dry_run, progress=progress))
 
     def forecast(
         self,
@@ -1258,42 +1424,137 @@ class Engram:
         """Note that something happened after which slow work may be due, such as the end of a turn."""
         self._parts.scheduler.schedule(reason)
 
-    def status(self) -> StatusReport:
-        """Return a look at the whole: counts, sizes, what waits, what fails, what the background does."""
-        from engramdb.engine.status import overview  # noqa: PLC0415 - few processes ask
+    def status(self, *, scope: Scope | None = None) -> StatusReport:
+        """
+        Return a look at the whole: counts, sizes, what waits, what fails, what the background does.
 
-        return overview(self._parts)
+        With a `scope`, only counts of what it sees and what of that waits.
+        """
+        from engramdb.engine.status import overview, scope_overview  # noqa: PLC0415 - few processes ask
 
-    def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
-        """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
+        return overview(self._parts) if scope is None else scope_overview(self._parts, self._in(scope))
+
+    def doctor(
+        self,
+        *,
+        fix: bool = False,
+        salvage: str | PathLike[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> DoctorReport:
+        """
+        Examine the store and its parts; with `fix`, rebuild what is derived and wrong.
+
+        Parts that are left alone are tried now; with `fix`, background jobs that were given up run again.
+        With `salvage`, every row that can still be read is saved into a new store at that path, and the
+        report lists what is lost. `Engram.salvage` does so for a file that cannot be opened.
+        """
         from engramdb.engine.doctor import examine  # noqa: PLC0415 - loads the models
 
-        return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+        self._parts.guard.half_open()
+        if fix:
+            self._parts.restart_jobs()
+        report = examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+        if salvage is None:
+            return report
+        from engramdb.engine.salvage import finish  # noqa: PLC0415 - loads the models
 
-    def backup(self, path: str | PathLike[str]) -> Backup:
+        saved = self._parts.store.salvage(Path(salvage).expanduser().absolute(), now=self._now())
+        finish(saved, self._parts.settings, self._parts.clock, self._parts.embedder)
+        return replace(report, salvaged=saved)
+
+    @classmethod
+    def salvage(
+        cls,
+        store: str | PathLike[str],
+        new: str | PathLike[str],
+        *,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        embedder: Embedder | None = None,
+    ) -> SalvageReport:
+        """
+        Save every row of a damaged file that can still be read into a new store, and return what is lost.
+
+        The file need not open as a store, and is left as it is. Nothing in this process may have it open.
+        """
+        from engramdb.engine.salvage import salvage_file  # noqa: PLC0415 - loads the models
+
+        source, target = (Path(one).expanduser().absolute() for one in (store, new))
+        return salvage_file(source, target, settings or Settings.load(), clock or SystemClock(), embedder)
+
+    def backup(self, path: str | PathLike[str] | None = None) -> Backup:
         """
         Write a whole copy of the store to a path where nothing is, while others go on using it.
 
-        It is as the store is at one moment, with the same key, and its owner's alone.
+        Without a path it goes into the folder of backups beside the store, where three are kept.
+        It is as the store is at one moment, with the same key, and its owner's alone. The copy is read back
+        and compared before this returns; a damaged store raises `StoreCorrupt` and leaves no copy.
         """
         self._parts.write_notes()
+        from engramdb.engine.backups import back_up, write_backup  # noqa: PLC0415 - few processes copy
+
+        if path is None:
+            return back_up(self._parts)
         target = Path(path).expanduser().absolute()
-        self._parts.store.back_up(target)
-        with self._parts.store.atomic() as tx:
-            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._actor))
-        return Backup(path=str(target), size_bytes=target.stat().st_size)
+        return write_backup(self._parts, target, given=str(path), actor=self._parts.actor)
 
-    def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:
+    @classmethod
+    def restore_backup(
+        cls,
+        store: str | PathLike[str],
+        backup: str | PathLike[str] | None = None,
+        *,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+    ) -> RestoredBackup:
         """
-        Return who did what in the store, newest first: ids, counts and reasons, never a memory's words.
+        Put a backup, the newest beside the store unless named, in the place of a store that nobody uses.
 
-        `before` an event's `number` gives the page after it.
+        The backup is verified first and stays; what was in its place, damaged or not, is kept aside.
         """
+        from engramdb.engine.backups import restore_backup  # noqa: PLC0415 - few processes do it
+
+        place = Path(store).expanduser().absolute()
+        copy = None if backup is None else Path(backup).expanduser().absolute()
+        return restore_backup(place, copy, settings=settings or Settings.load(), clock=clock or SystemClock())
+
+    def audit(
+        self,
+        *,
+        limit: int = 50,
+        before: int | None = None,
+        by: str | None = None,
+        token: str | None = None,
+        action: Action | None = None,
+        outcome: Outcome | None = None,
+        since: datetime | None = None,
+        exact: bool = False,
+        scope: Scope | None = None,
+    ) -> Sequence[AuditEvent]:
+        """
+        Return who did what in the store, newest first: ids, counts and reasons, never words.
+
+        `before` an event's `number` gives the page after it. `scope` narrows it to what was done there and
+        in scopes inside it, with `exact` to what was done in exactly that one. Of searches the latest
+        are kept, as the setting `audited_searches` says.
+        """
+        from engramdb.lifecycle.drafts import in_utc  # noqa: PLC0415 - few processes ask
+
         check_limit(limit)
         if before is not None:
             check_number("before", before)
+        filters = AuditFilters(
+            actor=by,
+            token=token,
+            action=None if action is None else parse_enum(Action, action),
+            outcome=None if outcome is None else parse_enum(Outcome, outcome),
+            since=in_utc("since", since),
+            scope=self._in(scope),
+            is_exact=exact,
+        )
+        self._parts.write_notes()
         with self._parts.store.read() as tx:
-            return tx.audit.recent(limit=limit, before=before)
+            return tx.audit.recent(limit=limit, before=before, filters=filters)
 
     def changes(self, *, after: int | None = None, limit: int = 200, scope: Scope | None = None) -> FeedPage:
         """
@@ -1338,6 +1599,10 @@ class Engram:
         self._parts.spaces.rebuild(self._parts.store)
         return done
 
+    def note_denial(self, action: Action, *, actor: Actor, reason: str, scope: Scope | None = None) -> None:
+        """Audit that a surface has denied something, before the engine was asked."""
+        self._parts.audit_log.note(action, Outcome.DENIED, actor=actor, scope=scope, reason=reason)
+
     def note_success(self, part: str) -> None:
         """Note for `status` that a part outside the engine has worked; written when the store is closed."""
         with self._parts.health.watch(part):
@@ -1371,19 +1636,24 @@ class Engram:
         gone, that stops the sync, unless `delete_many` says so. A folder that holds other things is refused
         unless told to `adopt` it: then they are left alone.
         """
-        from engramdb.notebook.sync import sync_folder  # noqa: PLC0415 - few processes have a notebook
+        from engramdb.notebook.sync import folder_at, sync_folder  # noqa: PLC0415 - few processes have a notebook
 
         self._parts.write_notes()
-        done = sync_folder(
-            self._parts,
-            Path(folder),
-            scope=self._in(scope),
-            dry_run=dry_run,
-            delete=delete,
-            delete_many=delete_many,
-            adopt=adopt,
-            progress=progress,
+        root = folder_at(Path(folder)).root
+        registered = (
+            nullcontext() if dry_run else self._registered(FileKind.NOTEBOOK, root, given=str(folder))
         )
+        with registered:
+            done = sync_folder(
+                self._parts,
+                Path(folder),
+                scope=self._in(scope),
+                dry_run=dry_run,
+                delete=delete,
+                delete_many=delete_many,
+                adopt=adopt,
+                progress=progress,
+            )
         if not dry_run:
             self._parts.embed_later()
         return done
@@ -1419,6 +1689,67 @@ class Engram:
             filters=filters or Filters(statuses=BELIEVED), tiers=frozenset(tiers), history=history
         )
         return export(self._parts.store, self._in(scope), wanted, narrower=narrower)
+
+    def registered_export(self, path: str | PathLike[str]) -> AbstractContextManager[None]:
+        """Note that the block writes an export to a file, so that `erase` reaches it as well."""
+        return self._registered(FileKind.EXPORT, Path(path), given=str(path))
+
+    def _registered(self, kind: FileKind, path: Path, *, given: str) -> AbstractContextManager[None]:
+        from engramdb.engine.erasing import registered_file  # noqa: PLC0415 - few processes write files
+
+        return registered_file(self._parts, kind, path, given=given)
+
+    # --- who may see what -----------------------------------------------------------------------------------
+
+    def _disclosed(self, answer: Recall) -> Recall:
+        """Return an answer as the one who asked may see it; what it asks for by name is shown and audited."""
+        if not any(_is_secret(memory) for memory in _memories_of(answer)):
+            return self._masked(answer)
+        from engramdb.vault.asking import secrets_asked_for  # noqa: PLC0415 - loads what finds secrets
+
+        found = [hit.memory for hit in answer.hits]
+        asked: frozenset[MemoryId] = frozenset()
+        if self.viewer.can_ask_for_secrets:
+            asked = secrets_asked_for(answer.query.text, found)
+        shown = self._masked(answer)
+        try:
+            self._audit_reveal(asked)
+        except EngramError:  # what cannot be audited stays masked
+            return shown
+        whole = {one.id: one for one in found if one.id in asked}
+        hits = tuple(replace(hit, memory=whole.get(hit.memory.id, hit.memory)) for hit in shown.hits)
+        return replace(shown, hits=hits)
+
+    def _masked(self, answer: Recall) -> Recall:
+        from engramdb.vault.disclosure import disclose  # noqa: PLC0415 - loads what finds secrets
+
+        return disclose(answer, self.viewer.audience)
+
+    def _listed(self, found: Sequence[Memory], *, reveal: bool) -> Sequence[Memory]:
+        """Return memories with their secrets masked, or whole where one who may has asked for it."""
+        secret = [one.id for one in found if _is_secret(one)]
+        if not secret:
+            return found
+        from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
+
+        if not reveal:
+            return [disclose(one, Audience.LIST) for one in found]
+        if not self.viewer.can_ask_for_secrets:
+            raise AccessDenied(
+                "this caller may not see secrets",
+                hint="Leave out `reveal`, or use the command line or a token with the permission `secrets`.",
+            )
+        self._audit_reveal(secret)
+        return found
+
+    def _audit_reveal(self, secret: Collection[MemoryId]) -> None:
+        """Note that secrets are shown."""
+        if not secret:
+            return
+        with self._parts.store.atomic() as tx:
+            for one in sorted(secret):
+                shown = AuditEvent(at=self._now(), action=Action.REVEAL, actor=self.actor, target=one)
+                tx.audit.add(shown)
 
     # --- what a call means ----------------------------------------------------------------------------------
 
@@ -1464,6 +1795,11 @@ class Engram:
             )
         return place
 
+    def _confined(self, scope: Scope | None) -> Scope | None:
+        """Return the scope that a verb of the whole store is confined to; None where it is not."""
+        place = self._in(scope)
+        return None if scope is None and place == GLOBAL else place
+
     def _of_agent(self, agent: str | None, scope: Scope | None) -> Scope:
         """Return the scope of an agent inside the one given."""
         place = self._in(scope)
@@ -1478,3 +1814,26 @@ class Engram:
 
     def _now(self) -> datetime:
         return self._parts.clock.now()
+
+
+SAID_BEFORE = 4
+"""Turns before a page that may ask for the secret which its first turn tells."""
+
+
+def _said_before(tx: Transaction, turns: Sequence[Turn], session: str | None) -> Sequence[Turn]:
+    if not turns:
+        return ()
+    first = turns[0]
+    return tx.turns.list(
+        scope=first.scope, session=session or first.session, limit=SAID_BEFORE, before=first.id
+    )
+
+
+def _is_secret(memory: Memory) -> bool:
+    return memory.security is SecurityTier.CONFIDENTIAL
+
+
+def _memories_of(answer: Recall) -> Iterator[Memory]:
+    yield from (hit.memory for hit in (*answer.hits, *answer.also_considered))
+    yield from (one.memory for one in answer.archived)
+    yield from (memory for one in answer.premises for memory in (one.was, one.now))

@@ -5,23 +5,26 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from engramdb.acting import current_actor
 from engramdb.clock import Clock
-from engramdb.errors import EngramError, StoreNotFound, StoreUnreadable
+from engramdb.errors import DiskFull, EngramError, StorageError, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
 from engramdb.store.opening import open_store
 from engramdb.text.terms import TERMS_VERSION
-from engramdb.values import GLOBAL, Actor, Scope
+from engramdb.values import GLOBAL, Actor, Scope, Surface
 from engramdb.values.report import WorkerState
-from engramdb.worker import Worker
+from engramdb.worker import CLOSE_SECONDS, Worker
 
 if TYPE_CHECKING:
     from engramdb.capture.agents import AgentCapture, CommandLearner
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from engramdb.context.agents import Agents
     from engramdb.context.service import ContextService
     from engramdb.documents.store import DocumentStore
-    from engramdb.engine.assemble import ChatRoles, WatchedModel
+    from engramdb.engine.assemble import ChatRoles, WatchedHostility
     from engramdb.engine.idempotency import ReplyStore
     from engramdb.engine.scheduler import Scheduler
     from engramdb.engine.status import HealthStore
@@ -43,15 +46,17 @@ if TYPE_CHECKING:
     from engramdb.index.spaces import VectorSpaces
     from engramdb.lifecycle.access_log import AccessRecorder
     from engramdb.lifecycle.admission import WritePipeline
+    from engramdb.lifecycle.audit_log import AuditLog
     from engramdb.lifecycle.backlog import Backlog
     from engramdb.lifecycle.forgotten import ForgottenStatements
     from engramdb.lifecycle.service import LifecycleService
     from engramdb.models.chat import CallLog, ChatModel
-    from engramdb.models.embedder import Embedder, WatchedEmbedder
+    from engramdb.models.embedder import Embedder, GuardedEmbedder
+    from engramdb.models.guard import ForeignGuard
     from engramdb.models.late_interaction import WordMatcher
-    from engramdb.models.reader import Judge
+    from engramdb.models.reader import GuardedModel, Judge
     from engramdb.policy import Policy
-    from engramdb.recall.fuse import Reranker
+    from engramdb.recall.fuse import GuardedReranker, Reranker
     from engramdb.recall.gather import Sources
     from engramdb.recall.service import AnswerLog, RecallService
 
@@ -95,6 +100,16 @@ UPKEEP_SECONDS = 30.0
 """How often the background saves health, drops expired documents and reads what is overdue."""
 
 
+LEAST_CLOSE_SECONDS = 0.2
+UNFINISHED = "was still under way when the store was closed; what is left is done by the next process"
+
+
+BACKUP_DELAY_SECONDS = 1.0
+"""After so long a process that goes on looks whether the last backup is too old."""
+BACKUP_LOOK_SECONDS = 3600.0
+"""How often it looks again."""
+
+
 class Own(Struct, frozen=True, kw_only=True):
     """What a caller brings along in place of, or beside, the built-in parts."""
 
@@ -112,15 +127,21 @@ class Parts:
         self.settings = settings
         self.clock = clock
         self.scope = scope
-        self.actor = actor
+        self._actor = actor if actor.surface else replace(actor, surface=Surface.PYTHON)
         self.health = Health(clock)
         self.stop = threading.Event()
         self.in_background = False
+        self.erasures_seen = 0
         self._own = own
         self._workers = {
             name: Worker(name, health=self.health)
             for name in ("reader", "index", "attention", "scheduler", "summaries")
         }
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts now: the one that a surface has recognized, else the one that it was opened for."""
+        return current_actor() or self._actor
 
     # --- models and indexes ---------------------------------------------------------------------------------
 
@@ -130,19 +151,25 @@ class Parts:
         return self.settings.chosen_policy()
 
     @lazy_property
-    def embedder(self) -> WatchedEmbedder:
-        """What turns text into vectors."""
-        from engramdb.engine.assemble import chosen_embedder  # noqa: PLC0415
-        from engramdb.models.embedder import WatchedEmbedder  # noqa: PLC0415
+    def guard(self) -> ForeignGuard:
+        """What stands between the engine and foreign code."""
+        from engramdb.models.guard import ForeignGuard  # noqa: PLC0415
 
-        return WatchedEmbedder(self._own.embedder or chosen_embedder(self.settings), self.health)
+        return ForeignGuard(self.health)
+
+    @lazy_property
+    def embedder(self) -> GuardedEmbedder:
+        """What turns text into vectors."""
+        from engramdb.engine.assemble import guarded_embedder  # noqa: PLC0415
+
+        return guarded_embedder(self._own.embedder, self.settings, self.guard)
 
     @lazy_property
     def foreign(self) -> ForeignBackend | None:
         """A caller's own index, audited."""
         from engramdb.engine.assemble import audited_index  # noqa: PLC0415
 
-        return audited_index(self._own.vector_index, self.store, self.clock)
+        return audited_index(self._own.vector_index, self.store, self.clock, self.guard)
 
     @lazy_property
     def spaces(self) -> VectorSpaces:
@@ -184,7 +211,7 @@ class Parts:
         return chat_roles(self)
 
     @lazy_property
-    def judge(self) -> WatchedModel[Judge] | None:
+    def judge(self) -> GuardedModel[Judge] | None:
         """What judges pairs of statements beside the rules, where the settings ask for it."""
         from engramdb.engine.assemble import choose_judge  # noqa: PLC0415
 
@@ -224,7 +251,14 @@ class Parts:
             forgotten=self.forgotten,
             merging=self.policy.dream,
             date_order=self.settings.date_order,
+            hostility=self._hostility(),
         )
+
+    def _hostility(self, *, is_quick: bool = False) -> WatchedHostility | None:
+        """Return what tells attempts to steer an agent beside the patterns."""
+        from engramdb.engine.assemble import choose_hostility  # noqa: PLC0415
+
+        return choose_hostility(self.settings, self.health, is_quick=is_quick)
 
     @lazy_property
     def capture(self) -> Capture:
@@ -273,7 +307,7 @@ class Parts:
         """What learns from the commands that agents run."""
         from engramdb.capture.agents import CommandLearner  # noqa: PLC0415
 
-        return CommandLearner(self.writer, store=self.store, clock=self.clock, actor=self.actor)
+        return CommandLearner(self)
 
     @lazy_property
     def backlog(self) -> Backlog:
@@ -294,7 +328,7 @@ class Parts:
         """Documents of other programs."""
         from engramdb.documents.store import DocumentStore  # noqa: PLC0415
 
-        return DocumentStore(self, scope=self.scope, actor=self.actor)
+        return DocumentStore(self, scope=self.scope)
 
     # --- out: the read path ---------------------------------------------------------------------------------
 
@@ -304,19 +338,27 @@ class Parts:
         from engramdb.recall.gather import Sources  # noqa: PLC0415
 
         return Sources(
+            hostility=self._hostility(is_quick=True),
             store=self.store,
             embedder=self.embedder,
             lexical=self.lexical,
             vector=self.spaces,
             graph=self.graph,
             policy=self.policy.recall,
-            reranker=self._own.reranker,
+            reranker=self._reranker(),
             judge=self.judge,
             answering_seconds=self.settings.answering_milliseconds / 1000,
             matcher=self._matcher(),
             date_order=self.settings.date_order,
             forgotten=self.forgotten,
         )
+
+    def _reranker(self) -> GuardedReranker | None:
+        """Return the caller's own reranker behind the guard, where there is one."""
+        from engramdb.recall.fuse import GuardedReranker  # noqa: PLC0415
+
+        own = self._own.reranker
+        return None if own is None else GuardedReranker(own, self.guard)
 
     def _matcher(self) -> WordMatcher | None:
         """Return what compares word by word, where the embedder is the one that only adds words up."""
@@ -341,6 +383,13 @@ class Parts:
         from engramdb.lifecycle.access_log import AccessRecorder  # noqa: PLC0415
 
         return AccessRecorder(self, self._worker("reader"))
+
+    @lazy_property
+    def audit_log(self) -> AuditLog:
+        """What was looked at, denied or failed, on its way into the audit."""
+        from engramdb.lifecycle.audit_log import AuditLog  # noqa: PLC0415
+
+        return AuditLog(self)
 
     @lazy_property
     def recalls(self) -> RecallService:
@@ -415,6 +464,8 @@ class Parts:
         self._workers["index"].submit("index loading", self._load_indexes, retry=False)
         self._workers["reader"].submit("reading", lambda: self.turn_reader.read(None))
         self._workers["reader"].every(UPKEEP_SECONDS, "upkeep", self._keep_up)
+        self._workers["summaries"].submit("backup", self._back_up, delay_seconds=BACKUP_DELAY_SECONDS)
+        self._workers["summaries"].every(BACKUP_LOOK_SECONDS, "daily backup", self._back_up)
         if dream:
             self.scheduler.start()
 
@@ -422,6 +473,16 @@ class Parts:
         """Write what recalls have noted, so that the next write sees it."""
         if is_built(self, "access_log"):
             self.access_log.write()
+
+    def with_room(self, act: Callable[[], Part]) -> Part:
+        """Do something that forgets; on a full disk once more, with the room that is kept for it."""
+        try:
+            return act()
+        except DiskFull:
+            with self.store.room_for_forgetting() as is_roomier:
+                if not is_roomier:
+                    raise
+                return act()
 
     def embed_later(self) -> None:
         """Have what waits embedded in the background, where there is one."""
@@ -441,6 +502,7 @@ class Parts:
         """Drop every text that this process holds, because some of it was erased."""
         from engramdb import erasable_cache  # noqa: PLC0415
 
+        self.erasures_seen = self.store.erasures()
         erasable_cache.clear_caches()
         if is_built(self, "capture"):
             self.capture.sensory.clear()
@@ -449,25 +511,49 @@ class Parts:
         if is_built(self, "agents"):
             self.agents.clear()
 
+    def notice_erasures(self) -> None:
+        """Drop every text that this process holds where another one has erased words since the last look."""
+        with contextlib.suppress(StorageError):  # whoever asked will be told by what they asked for
+            if self.store.erasures() != self.erasures_seen:
+                self.forget_texts()
+
     def close(self) -> None:
         """Finish what is under way and close the store; slow work stops at its next small write."""
+        deadline = time.monotonic() + CLOSE_SECONDS
         if is_built(self, "scheduler"):
             self.scheduler.close()
         if is_built(self, "agents"):
             self.agents.close()
         self.stop.set()
-        self._workers["reader"].close()
-        self._workers["summaries"].close()
+        self._end("reader", deadline)
+        self._end("summaries", deadline)
         if is_built(self, "turn_reader"):
             self.turn_reader.clear()
         self.write_notes()
-        self._workers["index"].close()
+        if is_built(self, "audit_log"):
+            self.audit_log.close()
+        self._end("index", deadline)
         if not self.in_background and is_built(self, "spaces"):
             self._save_index()
         if is_built(self, "foreign") and self.foreign is not None:
             self.foreign.close()
+        if is_built(self, "guard"):
+            self.guard.close()
         self.health_store.save()
         self.store.close()
+
+    def restart_jobs(self) -> tuple[str, ...]:
+        """Give background jobs that were given up, and parts that are left alone, another chance."""
+        if is_built(self, "guard"):
+            self.guard.half_open()
+        names = [name for worker in self._workers.values() for name in worker.restart()]
+        return (*names, *(self.scheduler.restart() if is_built(self, "scheduler") else ()))
+
+    def _end(self, name: str, deadline: float) -> None:
+        """End a worker; what it could not finish in time is noted, and done by the next process."""
+        unfinished = self._workers[name].close(max(LEAST_CLOSE_SECONDS, deadline - time.monotonic()))
+        if unfinished is not None:
+            self.health.crashed(unfinished, UNFINISHED)
 
     def _worker(self, name: str) -> Worker | None:
         return self._workers[name] if self.in_background else None
@@ -490,10 +576,17 @@ class Parts:
             self.backlog.wake()
 
     def _keep_up(self) -> None:
-        """Save how the parts fare, drop expired documents, and read turns that have waited too long."""
+        """Drop erased words, save how the parts fare, drop expired documents, and read overdue turns."""
+        self.notice_erasures()
         self.health_store.save()
         self.documents.prune_quietly()
         self.turn_reader.read_overdue()
+
+    def _back_up(self) -> None:
+        """Copy the store where the last copy is too old."""
+        from engramdb.engine.backups import back_up_if_due  # noqa: PLC0415
+
+        back_up_if_due(self)
 
     def _save_index(self) -> None:
         """Save what a short process has read of a large index: the next one starts there."""
@@ -518,6 +611,7 @@ def assemble(
     if settings.chat:
         parts.chat  # noqa: B018 - it may be unknown
     parts.store = _open(settings, clock, must_exist=must_exist)
+    parts.erasures_seen = parts.store.erasures()
     return parts
 
 
@@ -531,6 +625,8 @@ def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
     except OSError as exc:
         raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
     store = open_store(settings, now=clock.now())
+    if store.unwritable is not None:
+        return store  # indexes of an older version answer as well as they can
     try:
         with store.read() as tx:
             is_current = tx.terms.version == TERMS_VERSION

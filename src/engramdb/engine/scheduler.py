@@ -22,9 +22,9 @@ from msgspec.structs import replace
 
 from engramdb.clock import Clock
 from engramdb.errors import EngramError, StoreBusy
-from engramdb.health import Health
+from engramdb.health import Health, place_of
 from engramdb.values.report import SchedulerState
-from engramdb.worker import MAX_CRASHES, Worker, place_of
+from engramdb.worker import MAX_CRASHES, Worker, growing_pause
 
 LOAD: Final = "load"
 MEMORY: Final = "memory"
@@ -155,6 +155,14 @@ class Scheduler:
             self._note(is_on=True)
             self._worker.every(LOOK_SECONDS, SCHEDULER, self.tick)
 
+    def restart(self) -> tuple[str, ...]:
+        """Give the jobs that were given up another chance, and return their names."""
+        with self._lock:
+            names = tuple(name for name, course in self._courses.items() if course.is_given_up)
+            for name in names:
+                self._courses[name] = _Course()
+        return names
+
     def close(self) -> None:
         """End the worker; a job under way hears of it at its next small write."""
         self._stop.set()
@@ -259,7 +267,7 @@ class Scheduler:
         except EngramError:  # noted in health, and shown by `status`
             course.crashes = 0
             self._back_off(course)
-        except Exception as error:  # noqa: BLE001 - supervision: a bug in one job must not end the others
+        except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - one bad job must not end the others
             self._health.crashed(job.name + IN_BACKGROUND, place_of(error))
             course.crashes += 1
             self._back_off(course)
@@ -271,8 +279,10 @@ class Scheduler:
 
     def _back_off(self, course: _Course) -> None:
         course.failures += 1
-        pause = min(FIRST_BACK_OFF * 2 ** min(course.failures - 1, 10), LONGEST_BACK_OFF)
-        course.not_before = self._clock.now() + pause
+        pause = growing_pause(
+            course.failures, first=FIRST_BACK_OFF.total_seconds(), longest=LONGEST_BACK_OFF.total_seconds()
+        )
+        course.not_before = self._clock.now() + timedelta(seconds=pause)
 
     def _note(self, **changes: Any) -> None:
         with self._lock:

@@ -7,7 +7,7 @@ Counts and states only: nothing of a memory's words is in a report.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -21,8 +21,8 @@ from engramdb.models.chat import CallLog, Usage
 from engramdb.store.contract import DreamRun, Store, Sweep
 from engramdb.store.contract.whole import PartTally
 from engramdb.text.normalize import counted
-from engramdb.values import IndexReport, PartHealth, StatusReport
-from engramdb.values.report import SchedulerState
+from engramdb.values import IndexReport, PartHealth, Scope, StatusReport
+from engramdb.values.report import BreakerState, SchedulerState
 
 if TYPE_CHECKING:  # a cycle: the parts hold the health store, and the report is about the parts
     from engramdb.engine.parts import Parts
@@ -128,6 +128,7 @@ def overview(parts: Parts) -> StatusReport:
     parts.health_store.save()
     described = parts.store.describe()
     embedder, space_error = _embedder_name(parts)
+    breakers = parts.guard.states() if is_built(parts, "guard") else ()
     with parts.store.read() as tx:
         space = None if space_error else tx.vectors.space(parts.embedder.identity)
         waiting, unjudged = tx.vectors.count_pending(space), tx.memories.count_unjudged()
@@ -138,6 +139,7 @@ def overview(parts: Parts) -> StatusReport:
             format_version=int(str(described["format_version"])),
             size_bytes=int(str(described["size_bytes"])),
             disk_free_bytes=_free_bytes(described),
+            read_only=_read_only(parts),
             policy=parts.settings.policy,
             embedder=embedder,
             memories=sum(by_status.values()),
@@ -165,13 +167,52 @@ def overview(parts: Parts) -> StatusReport:
             last_aging=_finished(tx.sweeps.latest()),
             parts=parts.health.parts(),
             all_parts=parts.health_store.all_parts(),
+            breakers=breakers,
             advice=(
+                *_read_only_advice(parts),
+                *_left_alone(breakers),
+                *_clock_advice(parts),
                 *_advice(embedder, space_error, waiting),
                 *_judging_advice(parts, unjudged),
                 *_doubts(parts),
                 *_given_up(parts),
                 *_disk_advice(described),
             ),
+        )
+
+
+def scope_overview(parts: Parts, scope: Scope) -> StatusReport:
+    """Return counts of what a scope sees and what of it waits, and nothing about the rest of the store."""
+    from engramdb.engine.assemble import reader_names  # noqa: PLC0415 - loads what reads and judges
+
+    embedder, space_error = _embedder_name(parts)
+    described = parts.store.describe()
+    with parts.store.read() as tx:
+        space = None if space_error else tx.vectors.space(parts.embedder.identity)
+        waiting, tally = tx.vectors.count_pending(space, scope=scope), tx.scopes.tally(scope)
+        return StatusReport(
+            scope=scope,
+            store="",
+            encrypted=bool(described["encrypted"]),
+            format_version=int(str(described["format_version"])),
+            size_bytes=0,
+            policy=parts.settings.policy,
+            embedder=embedder,
+            memories=sum(tally.by_status.values()),
+            turns=tally.turns,
+            by_status=tally.by_status,
+            by_layer=tally.by_layer,
+            by_scope={str(one): count for one, count in tally.by_scope.items()},
+            awaiting_embedding=waiting,
+            awaiting_enrichment=tally.unenriched,
+            awaiting_judgment=tally.unjudged,
+            awaiting_reading=tally.unread_turns,
+            turns_without_memories=tally.turns_without_memories,
+            reader=", ".join(reader_names(parts.settings)),
+            judge="rules" if parts.judge is None else f"rules, {parts.judge.name}",
+            entities=tally.entities,
+            last_dream=_finished(tx.dreams.latest(scope)),
+            advice=tuple(_advice(embedder, space_error, waiting)),
         )
 
 
@@ -190,6 +231,18 @@ def _free_bytes(described: Mapping[str, object]) -> int | None:
     """Return the bytes that are free beside the store, where it says so."""
     free = described.get("disk_free_bytes")
     return free if isinstance(free, int) else None
+
+
+def _read_only(parts: Parts) -> str | None:
+    reason = parts.store.unwritable
+    return None if reason is None else f"{reason.code} {reason.message}"
+
+
+def _read_only_advice(parts: Parts) -> Iterator[str]:
+    """Say why nothing can be written, and what to do."""
+    reason = parts.store.unwritable
+    if reason is not None:
+        yield f"Nothing can be written: {reason}"
 
 
 def _disk_advice(described: Mapping[str, object]) -> Iterator[str]:
@@ -240,7 +293,24 @@ def _given_up(parts: Parts) -> Iterator[str]:
     """Say which background jobs have crashed too often to be tried again."""
     found = [job.name for worker in parts.worker_states() for job in worker.jobs if job.is_given_up]
     for name in (*found, *_scheduler(parts).given_up):
-        yield f"The background job {name!r} was given up after repeated crashes: restart, and report the bug."
+        yield (
+            f"The background job {name!r} was given up after repeated crashes: restart, or have `doctor` fix "
+            "it in the same process, and report the bug."
+        )
+
+
+def _clock_advice(parts: Parts) -> Iterator[str]:
+    failure = getattr(parts.clock, "failure", None)
+    if failure is not None:
+        yield f"The clock does not work, so time goes on from the last moment that it told: {failure}"
+
+
+def _left_alone(breakers: Sequence[BreakerState]) -> Iterator[str]:
+    """Say which parts are not used for a while, why, and until when."""
+    for one in breakers:
+        failed = counted(one.failures, "failure", "failures")
+        when = f"in {one.retry_seconds:.0f} s" if one.retry_seconds >= 1 else "by its next call"
+        yield f"The {one.part} is left alone after {failed} in a row and tried again {when}: {one.reason}"
 
 
 def _judging_advice(parts: Parts, waiting: int) -> Iterator[str]:

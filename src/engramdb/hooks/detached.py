@@ -90,12 +90,12 @@ def serve(
 def _opened(work: HookWork) -> Engram:
     """Open the store, created if need be: an agent that was connected is meant to remember."""
     from engramdb.engine.engram import Engram  # noqa: PLC0415
-    from engramdb.values import Actor, ActorKind, Scope  # noqa: PLC0415
+    from engramdb.values import Actor, ActorKind, Scope, Surface  # noqa: PLC0415
 
     return Engram.open(
         settings=work.settings,
         scope=Scope(**work.call.scope_in(work.event.folder)),
-        actor=Actor(name=work.call.agent or work.call.client, kind=ActorKind.AGENT),
+        actor=Actor(name=work.call.agent or work.call.client, kind=ActorKind.AGENT, surface=Surface.HOOK),
         background=False,
     )
 

@@ -32,6 +32,7 @@ from engramdb.text.pii_patterns import without_credentials
 from engramdb.text.tokens import USUAL
 from engramdb.values import ImportKind, MemoryId, Role, SectionName, Turn
 from engramdb.values.window import BRIEF_TOKENS
+from engramdb.vault.disclosure import Audience
 
 MAX_HITS: Final = 10
 QUESTION_TOKENS: Final = 120
@@ -49,7 +50,7 @@ def memory_block(
     engram: Engram, prompt: str, *, session: str, tokens: int, is_known: Callable[[MemoryId], bool]
 ) -> GivenBlock | None:
     """Return the memories that fit a prompt and are not known there, framed as data, within a budget."""
-    answer = engram.recall(prompt, limit=MAX_HITS, session=session, turns=False)
+    answer = engram.shown_to(Audience.PROMPT).recall(prompt, limit=MAX_HITS, session=session, turns=False)
     hits = [hit for hit in fitting(prompt, answer.hits) if not is_known(hit.memory.id)]
     notes = "\n".join(premise_notes(answer.premises))
     measure = Measure(counter_for(USUAL))

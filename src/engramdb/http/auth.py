@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import Final, Protocol
 from urllib.parse import parse_qs, urlencode
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -24,10 +25,10 @@ from starlette.types import Scope as AsgiScope
 from engramdb.errors import EngramError, TokenNeeded
 from engramdb.http.guard import API, is_from_own_page, read_body, too_slow
 from engramdb.http.requests import refuse
-from engramdb.http.tokens import Caller, cookie_of
+from engramdb.http.tokens import Caller, RefusedToken, cookie_of
 from engramdb.web.page import sign_in_page
 
-OWNER: Final = Caller()
+OWNER: Final = Caller(may_see_secrets=True)
 """Who asks where no token is asked for."""
 _CURRENT: Final[ContextVar[Caller]] = ContextVar("engram_caller", default=OWNER)
 _IS_KNOWN: Final[ContextVar[Callable[[], bool]]] = ContextVar("engram_is_known", default=lambda: True)
@@ -54,6 +55,8 @@ def calling(who: Caller, *, is_known: Callable[[], bool]) -> Iterator[None]:
         _CURRENT.reset(before)
 
 
+CALLER: Final = "engram.caller"
+"""Where a request carries who makes it: an MCP session outlives the request that began it."""
 OPEN: Final = frozenset({"/healthz", "/readyz", "/static/page.css", "/static/icon.svg"})
 """What a monitor and the sign-in form need; nothing of it tells of the store."""
 SIGN_IN: Final = "/sign-in"
@@ -65,12 +68,12 @@ _MAX_FORM_BYTES: Final = 10_000
 class TokenVerifier(Protocol):
     """Recognises callers by what they show."""
 
-    def by_token(self, shown: str) -> Caller | None:
-        """Return who shows this token."""
+    def by_token(self, shown: str) -> Caller | RefusedToken:
+        """Return who shows this token, or why nobody is let in with it."""
         ...
 
-    def by_cookie(self, shown: str) -> Caller | None:
-        """Return who shows this cookie."""
+    def by_cookie(self, shown: str) -> Caller | RefusedToken:
+        """Return who shows this cookie, or why nobody is let in with it."""
         ...
 
 
@@ -85,8 +88,10 @@ class BearerAuthentication:
         hint: str,
         is_open: Collection[str] = (),
         has_page: bool = False,
+        on_refusal: Callable[[RefusedToken], None] = lambda _refused: None,
     ) -> None:
         self._app = app
+        self._on_refusal = on_refusal
         self._tokens = tokens
         self._hint = hint
         self._is_open = frozenset(is_open)
@@ -99,19 +104,26 @@ class BearerAuthentication:
             return
         headers = Headers(scope=scope)
         answer = await self._signing_in(scope, headers, receive) if self._has_page else None
-        who = None if answer else self._who(scope, headers)
-        if who is None:
-            await (answer or self._refusal(scope, headers))(scope, receive, send)
+        if answer is not None:
+            await answer(scope, receive, send)
             return
+        who = self._who(scope, headers)
+        if isinstance(who, RefusedToken):
+            await run_in_threadpool(self._on_refusal, who)
+            await self._refusal(scope, headers)(scope, receive, send)
+            return
+        scope[CALLER] = who
         with calling(who, is_known=lambda: self._is_still(who, scope, headers)):
             await self._app(scope, receive, send)
 
-    def _who(self, scope: AsgiScope, headers: Headers) -> Caller | None:
+    def _who(self, scope: AsgiScope, headers: Headers) -> Caller | RefusedToken:
         kind, _, token = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             return self._tokens.by_token(token.strip())
         shown = cookie_parser(headers.get("cookie", "")).get(_cookie_name(scope))
-        return self._tokens.by_cookie(shown) if self._has_page and shown else None
+        if not (self._has_page and shown):
+            return RefusedToken(reason="missing")
+        return self._tokens.by_cookie(shown)
 
     def _is_still(self, who: Caller, scope: AsgiScope, headers: Headers) -> bool:
         """Return whether a caller who was let in would be let in now, and as the same."""
@@ -127,18 +139,20 @@ class BearerAuthentication:
             token = asked.pop("token", [None])[0]
             if token is not None and not is_from_own_page(headers):
                 return HTMLResponse(sign_in_page(is_wrong=False), status_code=401)
-            return None if token is None else self._admit(scope, token, onward=asked)
+            return None if token is None else await self._admit(scope, token, onward=asked)
         if scope["method"] == "POST" and scope["path"] == SIGN_IN:
             try:
                 body = await read_body(receive, max_bytes=_MAX_FORM_BYTES)
             except TimeoutError:
                 return refuse(408, too_slow())
             sent = parse_qs((body or b"").decode("latin-1"))
-            return self._admit(scope, sent.get("token", [""])[0].strip(), onward={})
+            return await self._admit(scope, sent.get("token", [""])[0].strip(), onward={})
         return None
 
-    def _admit(self, scope: AsgiScope, token: str, *, onward: dict[str, list[str]]) -> Response:
-        if self._tokens.by_token(token) is None:
+    async def _admit(self, scope: AsgiScope, token: str, *, onward: dict[str, list[str]]) -> Response:
+        who = self._tokens.by_token(token)
+        if isinstance(who, RefusedToken):
+            await run_in_threadpool(self._on_refusal, who)
             return HTMLResponse(sign_in_page(is_wrong=True), status_code=401)
         asked = urlencode(onward, doseq=True)
         response = RedirectResponse(f"/?{asked}" if asked else "/", status_code=303)

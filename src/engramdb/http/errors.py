@@ -14,7 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from engramdb.errors import EngramError, SystemError_
-from engramdb.http.load_shedding import RETRY_SECONDS, TooSlow
+from engramdb.http.limits import RETRY_SECONDS
+from engramdb.http.load_shedding import TooSlow
 from engramdb.http.requests import refuse, reply_error, request_id
 from engramdb.http.telemetry import method_of, route_of
 
@@ -65,7 +66,7 @@ class SafeHeaders:
 # The only part of the server that catches what it did not foresee; it logs the class and the place of the
 # exception, the request's id and its route, and never a text or an address, which may quote a memory.
 
-_COME_AGAIN: Final = frozenset({503})
+_COME_AGAIN: Final = frozenset({429, 503})
 _log = logging.getLogger("engramdb.http")
 
 

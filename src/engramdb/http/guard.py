@@ -21,12 +21,9 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from engramdb.errors import ContentTooLarge, InvalidContent, SecurityError, SystemError_
+from engramdb.http.limits import BODY_SECONDS, MAX_BODY_BYTES
 from engramdb.http.requests import JSON, refuse
 
-MAX_BODY_BYTES: Final = 2_000_000
-"""Twice the largest turn that a policy admits, for the JSON around it."""
-BODY_SECONDS: Final = 20
-"""How long a request may take to arrive: two megabytes over a poor line."""
 API: Final = "/v1/"
 EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, never chosen here
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -82,28 +79,6 @@ class Guard:
 
     def _is_ours(self, name: str) -> bool:
         return name in self._hosts or (self._takes_addresses and _is_address(name))
-
-
-class WholeBody:
-    """ASGI middleware that reads a request to its end before anything works on it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its body read, or answer that it is too large or too slow."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        try:
-            body = await read_body(receive, max_bytes=MAX_BODY_BYTES)
-        except TimeoutError:
-            await refuse(408, too_slow())(scope, receive, send)
-            return
-        if body is None:
-            await refuse(413, too_large())(scope, receive, send)
-            return
-        await self._app(scope, replay(body, receive), send)
 
 
 def host_name(host: str) -> str:

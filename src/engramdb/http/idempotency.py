@@ -24,8 +24,8 @@ from starlette.types import Scope as AsgiScope
 from engramdb.engine.idempotency import ids_in
 from engramdb.errors import EngramError, InvalidContent, KeyReused, ReplyErased, RequestUnderWay
 from engramdb.http.auth import caller
-from engramdb.http.guard import API, MAX_BODY_BYTES, read_body, replay
-from engramdb.http.load_shedding import RETRY_SECONDS
+from engramdb.http.guard import API, read_body, replay
+from engramdb.http.limits import MAX_BODY_BYTES, RETRY_SECONDS
 from engramdb.http.requests import CapturedResponse, reply_error, request_id, retrying
 from engramdb.verbs.table import VERBS
 

@@ -4,7 +4,7 @@ Load shedding: a bounded number of requests at work and waiting; the others are 
 Comes after authentication, so strangers take no slot. A request that is refused was not begun, and is told
 when to come again: nothing that was answered with success is lost, and nothing is half done. Bodies are read
 before a request takes a slot, and an answer that nobody reads is given up, so slow callers hold up nobody
-else.
+else. Where every place is taken, the body that has been arriving for longest is given up for a newcomer.
 """
 
 from __future__ import annotations
@@ -12,36 +12,15 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Collection
-from typing import Final
 
-from msgspec import Struct
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from engramdb.errors import ServerBusy
-from engramdb.http.guard import BODY_SECONDS, MAX_BODY_BYTES, read_body, replay, too_large, too_slow
+from engramdb.http.guard import read_body, replay, too_large, too_slow
+from engramdb.http.limits import RETRY_SECONDS, Limits
 from engramdb.http.requests import refuse
-
-MAX_WORKING: Final = 32
-"""Requests carried out at once: below the framework's forty threads, some of which watch and follow."""
-MAX_WAITING: Final = 128
-"""Requests that wait their turn beside them; each may hold a body of two megabytes."""
-WAIT_SECONDS: Final = 15.0
-"""How long one waits before it is sent away."""
-SEND_SECONDS: Final = 30.0
-"""How long a caller may leave a piece of its answer unread."""
-RETRY_SECONDS: Final = 1
-
-
-class Limits(Struct, frozen=True, kw_only=True):
-    """How many requests are taken at once, and how long each step may last."""
-
-    max_working: int = MAX_WORKING
-    max_waiting: int = MAX_WAITING
-    wait_seconds: float = WAIT_SECONDS
-    body_seconds: float = BODY_SECONDS
-    send_seconds: float = SEND_SECONDS
 
 
 class Load:
@@ -52,6 +31,8 @@ class Load:
         self.slots = asyncio.Semaphore(limits.max_working)
         self.inside = 0
         self.working = 0
+        self.reading: dict[asyncio.Timeout, None] = {}
+        """The bodies that are still arriving, the oldest first."""
         self.refused: Counter[str] = Counter()
 
     @property
@@ -63,6 +44,15 @@ class Load:
     def waiting(self) -> int:
         """How many requests are inside and not at work."""
         return self.inside - self.working
+
+    def make_room(self) -> bool:
+        """Give up the oldest body that is still arriving; returns whether there was one."""
+        if not self.reading:
+            return False
+        oldest = next(iter(self.reading))
+        del self.reading[oldest]
+        oldest.reschedule(asyncio.get_running_loop().time())
+        return True
 
 
 class TooSlow(Exception):
@@ -85,7 +75,7 @@ class LoadShedding:
         try:
             if scope["path"] in self._free:
                 await self._app(scope, receive, self._impatient(send))
-            elif self._load.is_full:
+            elif self._load.is_full and not self._load.make_room():
                 await self._busy("full")(scope, receive, send)
             else:
                 await self._inside(scope, receive, self._impatient(send))
@@ -119,11 +109,16 @@ class LoadShedding:
 
     async def _body(self, receive: Receive) -> bytes | Response:
         """Return the body, or the answer to one that is too large or too slow."""
+        limits = self._load.limits
         try:
-            body = await read_body(receive, max_bytes=MAX_BODY_BYTES, seconds=self._load.limits.body_seconds)
+            async with asyncio.timeout(limits.body_seconds) as patience:
+                self._load.reading[patience] = None
+                body = await read_body(receive, max_bytes=limits.max_body_bytes, seconds=limits.body_seconds)
         except TimeoutError:
             self._load.refused["slow body"] += 1
             return refuse(408, too_slow())
+        finally:
+            self._load.reading.pop(patience, None)
         return refuse(413, too_large()) if body is None else body
 
     def _impatient(self, send: Send) -> Send:
@@ -143,8 +138,8 @@ class LoadShedding:
         return busy("the server has too much in hand")
 
 
-def busy(message: str) -> Response:
+def busy(message: str, *, status: int = 503) -> Response:
     """Return the answer that sends a request away, to come again."""
-    response = refuse(503, ServerBusy(message))
+    response = refuse(status, ServerBusy(message))
     response.headers["Retry-After"] = str(RETRY_SECONDS)
     return response

@@ -104,7 +104,10 @@ def read_query_as(
     _check_names(Counter(name for name, _ in pairs), known=known, many=many)
     given: dict[str, Any] = dict(request.path_params)
     for name, text in pairs:
-        given[name] = [*given.get(name, ()), text] if name in many else text
+        if name in many:
+            given.setdefault(name, []).append(text)
+        else:
+            given[name] = text
     taken_apart = {name: given.pop(name) for name in apart if name in given}
     try:
         return decode_flat(takes, given, surface="http"), taken_apart

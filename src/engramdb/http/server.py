@@ -7,33 +7,34 @@ taken is one clear line. Nothing is logged per request, because addresses hold q
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import re
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from engramdb.errors import InvalidSettings
 from engramdb.http.app import LOOPBACK_NAMES, Access, Monitoring, create_app
+from engramdb.http.connections import Connections, connection_class
 from engramdb.http.guard import EVERYWHERE
+from engramdb.http.limits import Limits
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from engramdb.engine.engram import Engram
     from engramdb.http.auth import TokenVerifier
 
 SHUTDOWN_SECONDS = 10
 """How long requests under way may take to finish after the server is told to stop."""
-MAX_CONNECTIONS = 500
-"""Connections at once, also of those who say nothing; a process may usually hold about a thousand files."""
-HEAD_SECONDS: Final = 20.0
-"""How long the headers of a request may take: as long as a body."""
+TURN_SECONDS = 0.0005
+"""How long a thread may compute before another one's turn comes: docs/lab/0061-load-and-linear-time.md."""
 _WAITING_CONNECTIONS = 128
 _ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+")
 
@@ -90,46 +91,23 @@ def own_names(host: str) -> set[str]:
     return names
 
 
-class PromptConnection(H11Protocol):
-    """A connection that is closed where no request comes."""
-
-    head_seconds = HEAD_SECONDS
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Begin to wait for a request."""
-        super().connection_made(transport)
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        """Take what has come; wait on where that is no whole request yet, also after an earlier one."""
-        super().data_received(data)
-        if not self._is_idle:
-            self._stop_waiting()
-        elif self._timer is None:
-            self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    @property
-    def _is_idle(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
-
-    def _wait(self) -> None:
-        self._timer = self.loop.call_later(self.head_seconds, self._give_up)
-
-    def _stop_waiting(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _give_up(self) -> None:
-        self._timer = None
-        if self._is_idle:
-            self.transport.close()
+def server_config(
+    app: ASGIApp, *, limits: Limits, connections: Connections, shutdown_seconds: int, **options: Any
+) -> uvicorn.Config:
+    """Return how every server of ours runs: with these limits, and nothing logged per request."""
+    return uvicorn.Config(
+        app,
+        http=connection_class(connections),
+        access_log=False,
+        log_level="error",  # a warning for each malformed request would let strangers fill the disk
+        server_header=False,
+        ws="none",
+        backlog=_WAITING_CONNECTIONS,  # what is taken from the system at once: each costs a file
+        timeout_keep_alive=limits.idle_seconds,
+        timeout_graceful_shutdown=shutdown_seconds,
+        h11_max_incomplete_event_size=limits.max_header_bytes,
+        **options,
+    )
 
 
 class Server:
@@ -148,6 +126,7 @@ class Server:
     ) -> None:
         port = listener.getsockname()[1]
         monitoring = monitoring or Monitoring()
+        load = monitoring.load
         access = Access(
             hosts=own_names(host),
             tokens=tokens,
@@ -158,15 +137,11 @@ class Server:
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
         self._listener = listener
         self._server = _AnnouncingServer(
-            uvicorn.Config(
+            server_config(
                 create_app(engram, access=access, monitoring=monitoring),
-                http=PromptConnection,
-                access_log=False,
-                log_level="warning",
-                server_header=False,
-                ws="none",
-                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-                limit_concurrency=MAX_CONNECTIONS,
+                limits=load.limits,
+                connections=Connections(load.limits, load.refused),
+                shutdown_seconds=SHUTDOWN_SECONDS,
             )
         )
         self._server.leaving = monitoring.streams.leave
@@ -174,7 +149,7 @@ class Server:
     def run(self, *, ready: Callable[[str], None]) -> None:
         """Serve until told to end; `ready` hears the address once requests are answered."""
         self._server.ready = lambda: ready(self.url)
-        with _ending_in_order(), suppress(KeyboardInterrupt):
+        with short_turns(), _ending_in_order(), suppress(KeyboardInterrupt):
             self._server.run(sockets=[self._listener])
 
     def stop(self) -> None:
@@ -196,6 +171,22 @@ class _AnnouncingServer(uvicorn.Server):
         await super().startup(sockets=sockets)
         if self.started:
             self.ready()
+
+
+@contextmanager
+def short_turns() -> Iterator[None]:
+    """
+    Let threads take short turns while the block runs.
+
+    A write is many short statements, and after each of them it waits for its turn again: beside eight
+    readers and a dream, turns of Python's five milliseconds made it wait for seconds.
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(TURN_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @contextmanager

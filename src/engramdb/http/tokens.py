@@ -8,24 +8,38 @@ and long, so a plain hash is enough. A change of the file counts from the next r
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import os
 import re
 import secrets
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
 
+from engramdb.clock import Clock, SystemClock
 from engramdb.errors import InvalidSettings
-from engramdb.values import GLOBAL, Scope
+from engramdb.values import GLOBAL, Actor, ActorKind, Scope, Surface
 
 OWN_FILE: Final = "http.token"
 NAMED_FILE: Final = "tokens.json"
+USED_FILE: Final = "tokens.used.json"
 OWN_NAME: Final = "default"
+STRANGER: Final = "unknown"
+"""Who shows no token that we know."""
+PREFIX: Final = "engram_"
+"""How a token begins, so that scanners for leaked secrets recognize one."""
+ID_CHARACTERS: Final = 12
+DEFAULT_LIFE: Final = timedelta(days=90)
+"""A token that nobody renews ends; `never` has to be asked for."""
+MAX_REVOKED: Final = 200
+"""Of revoked tokens only the latest are told apart from unknown ones."""
+USED_SECONDS: Final = 60
+"""How old the note of a token's last use may be before it is written again."""
 _BYTES: Final = 32
 _LEAST_CHARACTERS: Final = 16
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -33,20 +47,43 @@ _ONLY_OWNER: Final = 0o600
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Who asks: a token's name, and how far it reaches."""
+    """Who asks, as its credential says and never as the request does, and how far it reaches."""
 
     key: str = ""
     """What tells this token from every other, also from a later one of the same name."""
+    actor: Actor = Actor(surface=Surface.HTTP)
+    """Who does what is asked for; without a token, the person at this machine."""
     scope: Scope = GLOBAL
     """The scope that it is limited to; global is no limit."""
     is_read_only: bool = False
     may_narrow: bool = False
     """Whether a request may add names below its scope, such as the user of its project."""
+    may_see_secrets: bool = False
+    """Whether it is told a secret that it asks for by name."""
 
     @property
     def is_limited(self) -> bool:
         """Whether there is anything in the store that it may not see."""
         return self.scope != GLOBAL
+
+
+class RefusedToken(Struct, frozen=True, kw_only=True):
+    """Why nobody is let in with what was shown; whose it was, where it was once a token of ours."""
+
+    reason: Literal["missing", "unknown", "expired", "revoked"]
+    grant: Grant | None = None
+
+    @property
+    def actor(self) -> Actor:
+        """Who asked, as far as that can be told."""
+        if self.grant is None:
+            return Actor(name=STRANGER, kind=ActorKind.AGENT, surface=Surface.HTTP)
+        return self.grant.caller().actor
+
+    @property
+    def scope(self) -> Scope | None:
+        """The scope that the token was limited to."""
+        return None if self.grant is None else self.grant.caller().scope
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,29 +95,49 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     page_digest: str
     """Hash of the cookie that a browser gets that signs in with it."""
     created_at: str
+    kind: ActorKind = ActorKind.AGENT
+    """Whose word counts as whose: what an agent states is never a person's."""
     read_only: bool = False
     narrower: bool = False
     """Whether requests may add names below the scope."""
+    secrets: bool = False
+    """Whether a secret is told that is asked for by name."""
     scope: dict[str, str] = {}
+    expires_at: str | None = None
+    """When it ends; None: never."""
+    revoked_at: str | None = None
+    """When it was revoked; what is left of it tells whose it was when somebody still shows it."""
+
+    @property
+    def id(self) -> str:
+        """What names it in the audit, and is no secret: the beginning of its hash."""
+        return self.digest[:ID_CHARACTERS]
+
+    def is_expired(self, now: datetime) -> bool:
+        """Return whether its time is over."""
+        return self.expires_at is not None and datetime.fromisoformat(self.expires_at) <= now
 
     def caller(self) -> Caller:
         """Return who shows this token."""
         return Caller(
-            key=f"{self.name}:{self.digest[:12]}",
+            key=f"{self.name}:{self.id}",
+            actor=Actor(name=self.name, kind=self.kind, surface=Surface.HTTP, token=self.id),
             scope=Scope(**self.scope),
             is_read_only=self.read_only,
             may_narrow=self.narrower,
+            may_see_secrets=self.secrets,
         )
 
 
 _DECODER: Final = msgspec.json.Decoder(list[Grant])
+_USED_DECODER: Final = msgspec.json.Decoder(dict[str, str])
 
 
 def stored_token(path: Path) -> str:
     """Return the token in the file, made if need be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write_new(path, (secrets.token_urlsafe(_BYTES) + "\n").encode("ascii"))
+        _write_new(path, (new_token() + "\n").encode("ascii"))
     except FileExistsError:
         pass
     except OSError as exc:
@@ -92,6 +149,11 @@ def stored_token(path: Path) -> str:
     if len(token) < _LEAST_CHARACTERS:
         raise InvalidSettings(f"the token in {path} is too short", hint="Delete the file; a new one is made.")
     return token
+
+
+def new_token() -> str:
+    """Return a new secret: 256 random bits."""
+    return PREFIX + secrets.token_urlsafe(_BYTES)
 
 
 def cookie_of(token: str) -> str:
@@ -109,10 +171,16 @@ class NamedTokens:
 
     def __init__(self, home: Path) -> None:
         self._path = home / NAMED_FILE
+        self._used_path = home / USED_FILE
+        self._used: dict[str, datetime] = {}
         self._read: tuple[object, tuple[Grant, ...]] = (None, ())
 
     def list(self) -> tuple[Grant, ...]:
-        """Return every named token; the file is read again only after it was written."""
+        """Return the named tokens that were not revoked."""
+        return tuple(one for one in self.ever() if one.revoked_at is None)
+
+    def ever(self) -> tuple[Grant, ...]:
+        """Return every named token, also revoked ones; the file is read again only after it was written."""
         try:
             state = self._path.stat()
             version = (state.st_ino, state.st_mtime_ns, state.st_size)
@@ -124,39 +192,84 @@ class NamedTokens:
             raise InvalidSettings(f"the tokens in {self._path} cannot be read") from exc
         return self._read[1]
 
-    def add(self, name: str, *, scope: Scope, read_only: bool, narrower: bool, now: datetime) -> str:
-        """Make a token and return it; it is shown this once."""
+    def add(
+        self,
+        name: str,
+        *,
+        scope: Scope,
+        now: datetime,
+        kind: ActorKind = ActorKind.AGENT,
+        read_only: bool = False,
+        narrower: bool = False,
+        sees_secrets: bool = False,
+        life: timedelta | None = DEFAULT_LIFE,
+    ) -> str:
+        """Make a token and return it; it is shown this once. With a `life` of None it never expires."""
         if not _NAME.fullmatch(name) or name == OWN_NAME:
             raise InvalidSettings(
                 f"a token cannot be called {name[:80]!r}", hint="Use letters, digits, dots and dashes."
             )
         if narrower and scope == Scope():
             raise InvalidSettings("a token without a scope reaches every scope already")
-        token = secrets.token_urlsafe(_BYTES)
+        if life is not None and life <= timedelta():
+            raise InvalidSettings("the token would have expired already", hint="Give a time to come.")
+        token = new_token()
         grant = Grant(
             name=name,
             digest=digest_of(token),
             page_digest=digest_of(cookie_of(token)),
-            created_at=f"{now:%Y-%m-%dT%H:%M:%SZ}",
+            created_at=_written(now),
+            kind=ActorKind.PERSON if kind is ActorKind.PERSON else ActorKind.AGENT,
             read_only=read_only,
             narrower=narrower,
+            secrets=sees_secrets,
             scope={part: getattr(scope, part) for part in _PARTS if getattr(scope, part) is not None},
+            expires_at=None if life is None else _written(now + life),
         )
         with _Rewriting(self._path) as file:
-            known = self.list()
-            if any(one.name == name for one in known):
-                raise InvalidSettings(f"there is a token called {name!r} already", hint="Remove it first.")
+            known = self.ever()
+            if any(one.name == name and one.revoked_at is None for one in known):
+                raise InvalidSettings(f"there is a token called {name!r} already", hint="Revoke it first.")
             file.put((*known, grant))
         return token
 
-    def remove(self, name: str) -> None:
-        """Revoke a token."""
+    def revoke(self, name: str, *, now: datetime) -> None:
+        """Revoke a token: it lets nobody in from the next request on."""
         with _Rewriting(self._path) as file:
-            known = self.list()
-            others = tuple(one for one in known if one.name != name)
-            if len(others) == len(known):
+            known = self.ever()
+            if not any(one.name == name and one.revoked_at is None for one in known):
                 raise InvalidSettings(f"there is no token called {name!r}", hint="See `engram token list`.")
-            file.put(others)
+            at = _written(now)
+            changed = [
+                msgspec.structs.replace(one, revoked_at=at)
+                if one.name == name and one.revoked_at is None
+                else one
+                for one in known
+            ]
+            revoked = [one for one in changed if one.revoked_at is not None][-MAX_REVOKED:]
+            file.put((*(one for one in changed if one.revoked_at is None), *revoked))
+
+    # --- when each was last used ----------------------------------------------------------------------------
+
+    def note_use(self, grant: Grant, now: datetime) -> None:
+        """Note that a token was used, about once a minute; a home that cannot be written to goes without."""
+        before = self._used.get(grant.id)
+        if before is not None and now - before < timedelta(seconds=USED_SECONDS):
+            return
+        self._used[grant.id] = now
+        with contextlib.suppress(OSError, InvalidSettings), _Rewriting(self._used_path) as file:
+            file.put(self.last_used() | {grant.id: _written(now)})
+
+    def last_used(self) -> dict[str, str]:
+        """Return when tokens were last used, by their ids."""
+        try:
+            return _USED_DECODER.decode(self._used_path.read_bytes())
+        except (OSError, msgspec.MsgspecError):  # none was used yet, or the note is damaged: it is a note
+            return {}
+
+
+def _written(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 _PARTS: Final = ("project", "squad", "agent", "channel", "user")
@@ -167,25 +280,40 @@ class Tokens(Struct, frozen=True):
 
     own: str
     named: NamedTokens
+    clock: Clock = SystemClock()
+    owner: Actor = Actor(surface=Surface.HTTP)
+    """Who holds the server's own token."""
 
-    def by_token(self, shown: str) -> Caller | None:
-        """Return who shows this token."""
+    def by_token(self, shown: str) -> Caller | RefusedToken:
+        """Return who shows this token, or why nobody is let in with it."""
         return self._who(digest_of(shown), is_cookie=False)
 
-    def by_cookie(self, shown: str) -> Caller | None:
-        """Return who shows this cookie."""
+    def by_cookie(self, shown: str) -> Caller | RefusedToken:
+        """Return who shows this cookie, or why nobody is let in with it."""
         return self._who(digest_of(shown), is_cookie=True)
 
-    def _who(self, digest: str, *, is_cookie: bool) -> Caller | None:
+    def _who(self, digest: str, *, is_cookie: bool) -> Caller | RefusedToken:
         """Compare with every token, so that the time taken tells nothing about which one was nearly right."""
-        found = None
-        for grant in self.named.list():
-            if hmac.compare_digest(grant.page_digest if is_cookie else grant.digest, digest):
-                found = grant.caller()
         own = digest_of(cookie_of(self.own) if is_cookie else self.own)
-        if hmac.compare_digest(own, digest):
-            found = Caller(key=f"{OWN_NAME}:{digest_of(self.own)[:12]}")
-        return found
+        is_own = hmac.compare_digest(own, digest)
+        found = None
+        for grant in self.named.ever():
+            if hmac.compare_digest(grant.page_digest if is_cookie else grant.digest, digest):
+                found = grant
+        if is_own:
+            token = digest_of(self.own)[:ID_CHARACTERS]
+            actor = msgspec.structs.replace(self.owner, token=token)
+            return Caller(key=f"{OWN_NAME}:{token}", actor=actor, may_see_secrets=True)
+        return RefusedToken(reason="unknown") if found is None else self._judged(found)
+
+    def _judged(self, grant: Grant) -> Caller | RefusedToken:
+        now = self.clock.now()
+        if grant.revoked_at is not None:
+            return RefusedToken(reason="revoked", grant=grant)
+        if grant.is_expired(now):
+            return RefusedToken(reason="expired", grant=grant)
+        self.named.note_use(grant, now)
+        return grant.caller()
 
 
 class _Rewriting:
@@ -213,9 +341,9 @@ class _Rewriting:
             raise InvalidSettings(f"the tokens cannot be stored in {self._path}: {exc.strerror}") from exc
         return self
 
-    def put(self, grants: tuple[Grant, ...]) -> None:
-        """Write these and replace the old ones."""
-        self._new.write_bytes(msgspec.json.format(msgspec.json.encode(grants), indent=2) + b"\n")
+    def put(self, content: object) -> None:
+        """Write this as JSON and replace the old."""
+        self._new.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
         self._new.replace(self._path)
         self._is_put = True
 

@@ -17,10 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.errors import EngramError, SecurityError, StatementForgotten
-from engramdb.importing.intake import ImportTally, draft_of, without_settling
+from engramdb.importing.intake import ImportTally, draft_of, quarantine, without_settling
 from engramdb.importing.source import BrokenRecord, Record, SkippedFile, SourceStatement
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
-from engramdb.lifecycle.drafts import INJECTION
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Imported, Transaction
 from engramdb.values import Action, Actor, ActorKind, ImportKind, Memory, MemoryId, Scope, Status
@@ -120,7 +119,7 @@ class CodebaseIntake:
             stored = [(one, memory) for one, memory in saved if memory is not None]
             tx.imports.add([_imported(one, memory) for one, memory in stored], at=now)
         self._count([one for one, _ in stored], ())
-        self.tally.counts["flagged"] += sum(INJECTION in memory.flags for _, memory in stored)
+        self.tally.counts["flagged"] += sum(memory.is_suspicious for _, memory in stored)
 
     def _prepared(self, change: CodebaseChange, now: datetime) -> Prepared | None:
         """Return a statement ready to be saved; one that may not enter is named by its place."""
@@ -133,7 +132,7 @@ class CodebaseIntake:
         prepared = prepare([draft], self._pipeline, now=now, on_rejection=refusals.append)
         for error in refusals:
             self.tally.refuse(change.record.place, getattr(error, "code", SecurityError.code))
-        return None if refusals else without_settling(prepared, frozenset({self._scope}))
+        return None if refusals else quarantine(without_settling(prepared, frozenset({self._scope})))
 
     def _save(
         self, tx: Transaction, change: CodebaseChange, prepared: Prepared, *, now: datetime

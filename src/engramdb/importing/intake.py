@@ -26,12 +26,13 @@ from engramdb.errors import (
     SecurityError,
     StatementForgotten,
 )
+from engramdb.importing.clamps import MAX_CONFIDENCE, clamp
 from engramdb.importing.read import KindedRecord
 from engramdb.importing.source import BrokenRecord, SkippedFile, SourceLink, SourceMessage, SourceStatement
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
 from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.change import SAID, link_found
-from engramdb.lifecycle.drafts import INJECTION, Draft, checked_text
+from engramdb.lifecycle.drafts import Draft, checked_text
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import AdmissionOutcome
 from engramdb.models.embedder import AbsentEmbedder
@@ -50,6 +51,7 @@ from engramdb.values import (
     Scope,
     Source,
 )
+from engramdb.values.memory import QUARANTINED
 
 _MARK_BYTES = 16
 MAX_REFUSALS = 100
@@ -99,6 +101,7 @@ class ImportTally(Struct):
     by_scope: Counter[str] = field(default_factory=Counter)
     by_code: Counter[str] = field(default_factory=Counter)
     refusals: list[Refusal] = field(default_factory=list)
+    clamped: Counter[str] = field(default_factory=Counter)
 
     def refuse(self, place: str, code: str) -> None:
         """Count a record that does not come in."""
@@ -126,6 +129,7 @@ class ImportTally(Struct):
             updated=self.counts["updated"],
             retired=self.counts["retired"],
             left_out=self.counts["left out"],
+            clamped=dict(self.clamped),
         )
 
 
@@ -160,6 +164,19 @@ def without_settling(prepared: Prepared, scopes: frozenset[Scope]) -> Prepared:
         prepared,
         neighbors={place: near for place, near in prepared.neighbors.items() if place in settled},
         siblings={place: alike for place, alike in prepared.siblings.items() if place in settled},
+    )
+
+
+def quarantine(prepared: Prepared) -> Prepared:
+    """Return what was prepared with what reads like an instruction to an agent in quarantine."""
+    return replace(
+        prepared,
+        candidates=[
+            replace(one, memory=one.memory.evolve(flags=(*one.memory.flags, QUARANTINED)))
+            if one.memory.is_suspicious and QUARANTINED not in one.memory.flags
+            else one
+            for one in prepared.candidates
+        ],
     )
 
 
@@ -274,18 +291,22 @@ class Intake:
         self._empty = EmptyScopes(pipeline.store)
         self._links = CarriedLinks()
         self.tally = ImportTally()
+        self.scopes = {scope}
+        """Every scope that something of the source belongs to, what is known already included."""
 
     def take(self, batch: Sequence[KindedRecord], *, now: datetime, enrich: bool) -> None:
         """Take a batch in, in one write."""
         items = self._items(batch)
+        self.scopes.update(item.scope for item in items)
         self._links.note(items)
-        fresh = self._fresh(items)
+        fresh = self._clamped(self._fresh(items), now=now)
         while fresh and not self._store(fresh, now=now, enrich=enrich):
             fresh = self._fresh(fresh)  # another import of the same source was faster with some
 
     def preview(self, batch: Sequence[KindedRecord], *, now: datetime) -> None:
         """Count what `take` would do with a batch, and write nothing."""
         fresh = self._fresh([one for one in self._items(batch) if self._is_first(one)])
+        fresh = self._clamped(fresh, now=now)
         with self._pipeline.store.read() as tx:
             for item in fresh:
                 self._preview_one(tx, item, now=now)
@@ -319,6 +340,12 @@ class Intake:
         fresh = [item for item in items if item.mark not in known and first[item.mark] is item]
         self.tally.counts["already"] += len(items) - len(fresh)
         return fresh
+
+    def _clamped(self, items: Sequence[ImportItem], *, now: datetime) -> list[ImportItem]:
+        """Return the items with what they claim held to what can be; their marks are of what they said."""
+        return [
+            replace(item, record=clamp(item.record, now=now, changed=self.tally.clamped)) for item in items
+        ]
 
     def _is_first(self, item: ImportItem) -> bool:
         """Return whether a dry run meets a record for the first time, and count it where it does not."""
@@ -370,7 +397,7 @@ class Intake:
             on_rejection=rejections.append,
         )
         bare = self._empty.among((item.kind, item.scope) for item, _ in statements)
-        prepared = without_settling(prepared, bare)
+        prepared = quarantine(without_settling(prepared, bare))
         admitted, refused = _split_admitted(
             [item for item, _ in statements], prepared, has_refused=bool(rejections)
         )
@@ -410,7 +437,7 @@ class Intake:
         counts["statements"] += sum(one.memory_id is not None for one in noted)
         counts["turns"] += sum(one.turn_id is not None for one in noted)
         counts["added"] += len(new)
-        counts["flagged"] += sum(INJECTION in memory.flags for memory in new)
+        counts["flagged"] += sum(memory.is_suspicious for memory in new)
         self.tally.by_scope.update(str(item.scope) for item in items if item.mark in marks)
 
     def _preview_one(self, tx: Transaction, item: ImportItem, *, now: datetime) -> None:
@@ -426,11 +453,13 @@ class Intake:
                     now=now,
                     enrich=False,
                     date_order=self._pipeline.date_order,
+                    screen=self._pipeline.screen,
+                    actor=self._actor,
                 )
                 is_new = tx.memories.active_twin(would_be.fingerprint, scope=item.scope) is None
                 counts["statements"] += 1
                 counts["added"] += is_new
-                counts["flagged"] += is_new and INJECTION in would_be.memory.flags
+                counts["flagged"] += is_new and would_be.memory.is_suspicious
         except SecurityError as exc:
             self.tally.refuse(record.place, exc.code)
         else:
@@ -465,7 +494,7 @@ def draft_of(record: SourceStatement, scope: Scope) -> Draft:
         valid_from=record.valid_from,
         valid_to=record.valid_to,
         moments=record.moments,
-        confidence=record.confidence,
+        confidence=MAX_CONFIDENCE if record.confidence is None else min(record.confidence, MAX_CONFIDENCE),
         importance=record.importance,
         layer=record.layer,
         type=record.type,
@@ -474,6 +503,7 @@ def draft_of(record: SourceStatement, scope: Scope) -> Draft:
         lasting=record.lasting,
         pinned=record.pinned,
         forget_after=record.forget_after,
+        flags=record.flags,
     )
 
 

@@ -13,7 +13,7 @@ from engramdb.importing.json_stream import JsonObject, objects_by_time
 from engramdb.importing.source import BrokenRecord, Record, SourceFile, SourceLink, SourceStatement
 from engramdb.text import fields
 from engramdb.values import BELIEVED, GLOBAL, EdgeType, Kind, Layer, MemoryType, Moment, Scope, Status
-from engramdb.values.memory import DREAMT
+from engramdb.values.memory import DREAMT, INJECTION
 from engramdb.values.reading import Force, Lasting
 
 # Engram: what one store knows, taken into another. Statements that were held to be true come in, oldest
@@ -86,6 +86,7 @@ def _engram_statement(one: JsonObject) -> SourceStatement | BrokenRecord:
         force=_word(Force, value.get("force")),
         lasting=_word(Lasting, value.get("lasting")),
         pinned=value.get("pinned") is True,
+        flags=(INJECTION,) if INJECTION in fields.sequence(value.get("flags")) else (),
         scope=scope,
         links=tuple(_engram_links(fields.sequence(value.get("links"))[:MAX_LINKS])),
     )

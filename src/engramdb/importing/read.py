@@ -87,7 +87,7 @@ _EXPORTS = frozenset({ImportKind.CHATGPT, ImportKind.CLAUDE})
 
 
 def read_source(
-    path: Path, *, kind: ImportKind | None = None, mapping: Mapping[str, str] | None = None
+    path: Path | SourceFile, *, kind: ImportKind | None = None, mapping: Mapping[str, str] | None = None
 ) -> Generator[KindedRecord]:
     """
     Yield every record of a source with the kind of its file; raises where there is nothing to read.
@@ -96,7 +96,9 @@ def read_source(
     """
     given = mapping or {}
     table.check(given)
-    if kind is ImportKind.CODEBASE:
+    if kind is ImportKind.CODEBASE and isinstance(path, SourceFile):
+        raise InvalidContent("a codebase is a folder, not a text", hint="Use `engram import` on its root.")
+    if kind is ImportKind.CODEBASE and isinstance(path, Path):
         yield from ((kind, record) for record in read_codebase(path))
         return
     with source_files(path) as found:

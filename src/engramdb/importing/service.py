@@ -9,7 +9,7 @@ would give it, so a log may be imported as well and adds nothing.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from itertools import islice
@@ -26,9 +26,10 @@ from engramdb.errors import SecurityError
 from engramdb.health import Health
 from engramdb.importing.codebase import read_codebase, repository_name
 from engramdb.importing.codebase_intake import CodebaseIntake
+from engramdb.importing.contained import read_contained
 from engramdb.importing.intake import Intake, mark_of
 from engramdb.importing.read import KindedRecord, read_source
-from engramdb.importing.source import SourceMessage
+from engramdb.importing.source import SourceFile, SourceMessage
 from engramdb.lifecycle.admission import WritePipeline
 from engramdb.models.embedder import Embedder
 from engramdb.policy import Policy
@@ -78,7 +79,7 @@ class ImportService:
 
     def take_file(
         self,
-        path: Path,
+        path: Path | SourceFile,
         *,
         kind: ImportKind | None,
         mapping: Mapping[str, str] | None,
@@ -90,36 +91,38 @@ class ImportService:
     ) -> ImportReport:
         """Take in a file, a folder or an archive, each record once; a dry run only counts."""
         self._parts.write_notes()
+        source = path.expanduser() if isinstance(path, Path) else path
         with self._parts.store.one_act(Action.IMPORT, actor=self._parts.actor, at=self._now()):
-            if kind is ImportKind.CODEBASE:
-                return self._take_codebase(
-                    path.expanduser(), scope, dry_run=dry_run, progress=progress or _ignore
-                )
-            return self._take_source(
-                path.expanduser(),
-                kind=kind,
-                mapping=mapping,
-                speaker=speaker,
-                dry_run=dry_run,
-                report=progress or _ignore,
-                may_enter=may_enter,
-                scope=scope,
-            )
+            if kind is ImportKind.CODEBASE and isinstance(source, Path):
+                return self._take_codebase(source, scope, dry_run=dry_run, progress=progress or _ignore)
+            intake = self._intake(scope, speaker=speaker, may_enter=may_enter)
+            with closing(read_source(source, kind=kind, mapping=mapping)) as records:
+                return self._take_records(intake, records, dry_run=dry_run, report=progress or _ignore)
 
-    def _take_source(
+    def take_text(
         self,
-        path: Path,
+        name: str,
+        text: str,
         *,
         kind: ImportKind | None,
         mapping: Mapping[str, str] | None,
-        speaker: str | None,
         dry_run: bool,
-        report: Callable[[int], None],
+        progress: Callable[[int], None] | None,
         may_enter: Callable[[Scope], bool] | None,
         scope: Scope,
     ) -> ImportReport:
+        """Take in a text of a stranger: a child process reads it, all of it, before anything is stored."""
+        records = list(read_contained(name, text, kind=kind, mapping=mapping))
+        self._parts.write_notes()
+        with self._parts.store.one_act(Action.IMPORT, actor=self._parts.actor, at=self._now()):
+            intake = self._intake(scope, speaker=None, may_enter=may_enter)
+            return self._take_records(intake, iter(records), dry_run=dry_run, report=progress or _ignore)
+
+    def _intake(
+        self, scope: Scope, *, speaker: str | None, may_enter: Callable[[Scope], bool] | None
+    ) -> Intake:
         parts = self._parts
-        intake = Intake(
+        return Intake(
             parts.pipeline,
             scope=scope,
             actor=parts.actor,
@@ -127,14 +130,18 @@ class ImportService:
             speaker=speaker,
             may_enter=may_enter,
         )
-        with closing(read_source(path, kind=kind, mapping=mapping)) as source:
-            for batch in _batches(source):
-                self._take(intake, batch, dry_run=dry_run)
-                report(len(batch))
+
+    def _take_records(
+        self, intake: Intake, records: Iterator[KindedRecord], *, dry_run: bool, report: Callable[[int], None]
+    ) -> ImportReport:
+        for batch in _batches(records):
+            self._take(intake, batch, dry_run=dry_run)
+            report(len(batch))
         if dry_run:
             return intake.tally.report(dry_run=True)
-        parts.embed_later()
-        return intake.tally.report(dry_run=False, turns_read=self._read_all(report))
+        self._parts.embed_later()
+        turns_read = self._read_all(report, intake.scopes)
+        return intake.tally.report(dry_run=False, turns_read=turns_read)
 
     def _take_codebase(
         self, folder: Path, scope: Scope, *, dry_run: bool, progress: Callable[[int], None]
@@ -186,13 +193,14 @@ class ImportService:
         with self._parts.health.watch("write"):
             intake.take(batch, now=self._now(), enrich=len(batch) < BULK_ROWS)
 
-    def _read_all(self, report: Callable[[int], None]) -> int:
-        """Read the turns that wait, also those that an interrupted import has left, and return how many."""
-        total = 0
+    def _read_all(self, report: Callable[[int], None], scopes: Collection[Scope]) -> int:
+        """Read the turns of these scopes that wait, also those that an interrupted import has left."""
+        total, capture = 0, self._parts.capture
         with self._parts.health.watch(READING):
-            while count := read_turns(self._parts.capture, actor=READER, now=self._now()).turns:
-                total += count
-                report(count)
+            for scope in sorted(scopes, key=str):
+                while count := read_turns(capture, actor=READER, now=self._now(), owner=scope).turns:
+                    total += count
+                    report(count)
         if total:
             self._parts.scheduler.extracted()
         return total

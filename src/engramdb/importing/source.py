@@ -74,6 +74,8 @@ class SourceStatement(Struct, frozen=True, kw_only=True):
     forget_after: datetime | None = None
     scope: Scope = GLOBAL
     """Where it was known; each part counts where the import leaves it open."""
+    flags: tuple[str, ...] = ()
+    """Warnings that it had there, which stay."""
     links: tuple[SourceLink, ...] = ()
     """What it has to do with, of the same source."""
 
@@ -115,6 +117,7 @@ MAX_WHOLE_BYTES = 64_000_000
 MAX_EXPANSION = 200
 """How many times its size an archive may unpack to; chat exports reach about 10, bombs 1,000."""
 MAX_FILES = 200_000
+_ZIP = b"PK\x03\x04"
 UNREADABLE_FILE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError)
 """What reading a file or an entry may raise: an encrypted entry is a RuntimeError."""
 
@@ -166,8 +169,12 @@ class SourceFile(Struct, frozen=True):
 
 
 @contextmanager
-def source_files(path: Path) -> Iterator[Iterator[SourceFile | BrokenRecord]]:
+def source_files(path: Path | SourceFile) -> Iterator[Iterator[SourceFile | BrokenRecord]]:
     """Yield the files of a source, in the order of their names; raises where there is no source."""
+    if isinstance(path, SourceFile):
+        with _inside(path) as found:
+            yield found
+        return
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as exc:
@@ -181,6 +188,37 @@ def source_files(path: Path) -> Iterator[Iterator[SourceFile | BrokenRecord]]:
             yield _in_archive(archive, size=path.stat().st_size)
     else:
         yield iter([_file(path, path.name)])
+
+
+@contextmanager
+def _inside(file: SourceFile) -> Iterator[Iterator[SourceFile | BrokenRecord]]:
+    """Yield a file that has no path, or what is packed in it."""
+    with file.open() as stream:
+        is_archive = stream.read(len(_ZIP)) == _ZIP
+        if not is_archive:
+            yield iter([file])
+            return
+        try:
+            archive = zipfile.ZipFile(stream)
+        except UNREADABLE_FILE as exc:
+            raise InvalidContent("the archive cannot be read; it may be cut off") from exc
+        with archive:
+            yield _in_archive(archive, size=file.size)
+
+
+@contextmanager
+def nameless_copy(stream: IO[bytes], name: str) -> Iterator[SourceFile]:
+    """Yield what a pipe holds as a file that has no name, so that nothing is left of it if we are killed."""
+    with tempfile.TemporaryFile(prefix="engram-") as file:
+        shutil.copyfileobj(stream, file, 1 << 20)
+        size = file.tell()
+
+        @contextmanager
+        def again() -> Iterator[IO[bytes]]:
+            file.seek(0)
+            yield file
+
+        yield SourceFile(name, size, again)
 
 
 def _file(path: Path, name: str) -> SourceFile | BrokenRecord:
@@ -214,7 +252,7 @@ def _printable(name: str) -> str:
 def _is_zip(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
-            return stream.read(4) == b"PK\x03\x04"
+            return stream.read(len(_ZIP)) == _ZIP
     except OSError as exc:
         raise InvalidContent(f"the file cannot be read: {exc.strerror}") from exc
 

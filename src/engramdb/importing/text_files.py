@@ -248,7 +248,7 @@ MIN_LETTERS = 3
 
 _BLANK_LINES = lazy(r"\n[ \t]*(?:\n[ \t]*)+")
 _HYPHENATED = lazy(r"(?<=[^\W\d_])-\n(?=[^\W\d_A-Z])")
-_WRAPPED = lazy(r"[ \t]*\n[ \t]*")
+_WRAPPED = lazy(r"(?<![ \t])[ \t]*+\n[ \t]*")
 
 
 def paragraphs(text: str) -> Iterator[tuple[int, str]]:

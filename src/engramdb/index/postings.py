@@ -2,14 +2,14 @@
 Which memories hold a term, kept in memory for the terms that are asked for.
 
 Questions share their common words, and those are what takes long to look up: every memory that holds one is
-looked at. What was looked up is kept by term, as far as a bound allows; what changed since is read again by
-the feed of changes and counts in place of what was kept. The store says who may see what.
+looked at. What was looked up is kept by term and scope, as far as a bound allows; what changed since is read
+again by the feed of changes and counts in place of what was kept. The store says who may see what.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import numpy as np
@@ -17,11 +17,13 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from engramdb.erasable_cache import ErasableTable
-from engramdb.store.contract import ScoredKey, Transaction
+from engramdb.store.contract import ScoredKey, Transaction, scope_term
 from engramdb.values import Filters, Scope
 
 MAX_KEPT_KEYS: Final = 1_000_000
 """Eight megabytes; with more, all are dropped and read again as they are asked for."""
+ENTRY_KEYS: Final = 32
+"""What keeping the holders of a term costs besides them, counted in keys."""
 MAX_CHANGED: Final = 500
 """With more changed memories than these, looking them through takes longer than reading all again."""
 SPARE: Final = 16
@@ -35,7 +37,7 @@ class _KeptPostings(Struct):
     """Terms as they stood at one change of the store, and what has changed since."""
 
     cursor: int
-    keys: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    keys: dict[tuple[str, Scope], NDArray[np.int64]] = field(default_factory=dict)
     count: int = 0
     changed: dict[int, frozenset[str]] = field(default_factory=dict)
     """The terms that changed memories have now; none for one that is gone."""
@@ -68,7 +70,7 @@ class Postings:
         """Return memories with any of the terms, best first, as the store's own search would."""
         with self._lock:
             kept = self._caught_up(tx)
-            found = None if kept is None else [self._holders(tx, kept, term) for term in weights]
+            found = None if kept is None else self._holders(tx, kept, list(weights), scope)
         if found is None:
             return tx.terms.search(weights, scope=scope, filters=filters, limit=limit)
         keys, scores = _added_up(found, list(weights.values()))
@@ -119,17 +121,30 @@ class Postings:
             kept = self._kept[_STATE] = _KeptPostings(latest)
         return kept
 
-    def _holders(self, tx: Transaction, kept: _KeptPostings, term: str) -> NDArray[np.int64]:
-        keys = kept.keys.get(term)
-        if keys is None:
-            keys = kept.keys[term] = np.array(tx.terms.holders(term), np.int64)
-            kept.count += len(keys)
+    def _holders(
+        self, tx: Transaction, kept: _KeptPostings, terms: Sequence[str], scope: Scope
+    ) -> list[NDArray[np.int64]]:
+        """Return for each term the memories that hold it and that the scope may see."""
+        found = []
+        for term in terms:
+            keys = kept.keys.get((term, scope))
+            if keys is None:
+                keys = kept.keys[term, scope] = np.array(tx.terms.holders(term, scope=scope), np.int64)
+                kept.count += len(keys) + ENTRY_KEYS
+            found.append(keys)
         if not kept.changed:
-            return keys
-        same = keys[~np.isin(keys, kept.changed_keys)]
-        return np.concatenate([same, [key for key, terms in kept.changed.items() if term in terms]]).astype(
-            np.int64
-        )
+            return found
+        marks = {scope_term(number) for number in tx.scopes.visible(scope)}
+        seen = {key: words for key, words in kept.changed.items() if not marks.isdisjoint(words)}
+        return [
+            np.concatenate(
+                [
+                    keys[~np.isin(keys, kept.changed_keys)],
+                    np.array([key for key, words in seen.items() if term in words], np.int64),
+                ]
+            )
+            for term, keys in zip(terms, found, strict=True)
+        ]
 
 
 def _added_up(

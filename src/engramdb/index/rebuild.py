@@ -7,14 +7,19 @@ asked of.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from itertools import islice
 
+from engramdb.errors import EmbedderUnavailable, EmbeddingError
 from engramdb.models.embedder import Embedder
 from engramdb.store.contract import Store
+from engramdb.text.normalize import counted
 from engramdb.text.terms import TERMS_VERSION, index_terms, passage, turn_terms
 from engramdb.values import Memory
 
 _TERM_ROWS = 500
+FOUND_BY_WORDS = "They are found by their words."
 _VECTOR_ROWS = 64
 """Vectors that one write stores: others wait no longer for their turn."""
 
@@ -26,17 +31,28 @@ def embed_pending(
     is_stopped: Callable[[], bool] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Embed every memory that has no vector in the embedder's space, newest first, and return how many."""
-    done = 0
+    """
+    Embed every memory that has no vector in the embedder's space, newest first, and return how many.
+
+    Where a batch fails, its halves are tried: a text that the embedder cannot take keeps no other from its
+    vector. Raises in the end where some are left.
+    """
+    done, unfit, batch = 0, set[int](), embedder.batch
     while is_stopped is None or not is_stopped():
         with store.read() as tx:
-            waiting = tx.vectors.pending(tx.vectors.space(embedder.identity), limit=embedder.batch)
+            space = tx.vectors.space(embedder.identity)
+            found = tx.vectors.pending(space, limit=batch + len(unfit))
+        waiting = dict(islice(((key, one) for key, one in found.items() if key not in unfit), batch))
         if not waiting:
             break
-        _embed(store, embedder, waiting)
-        done += len(waiting)
+        refused = _embed_some(store, embedder, waiting)
+        unfit |= refused
+        done += len(waiting) - len(refused)
         if progress is not None:
-            progress(len(waiting))
+            progress(len(waiting) - len(refused))
+    if unfit:
+        told = counted(len(unfit), "memory cannot be embedded", "memories cannot be embedded")
+        raise EmbedderUnavailable(f"{told}: the embedder takes the others", hint=FOUND_BY_WORDS)
     return done
 
 
@@ -81,6 +97,29 @@ def rebuild_turns(store: Store) -> None:
             for key, turn in turns.items():
                 tx.turn_terms.put(key, turn_terms(turn))
             after = max(turns)
+
+
+def _embed_some(store: Store, embedder: Embedder, memories: dict[int, Memory]) -> set[int]:
+    """
+    Embed these memories and return the keys of those that the embedder refuses; raises where it takes none.
+
+    Both halves of what failed are tried before a half of a half: one bad text never looks like many failures
+    in a row, after which an embedder is left alone.
+    """
+    refused, parts = set[int](), deque([list(memories)])
+    while parts:
+        keys = parts.popleft()
+        try:
+            _embed(store, embedder, {key: memories[key] for key in keys})
+        except EmbeddingError:
+            middle = len(keys) // 2
+            if middle:
+                parts += (keys[:middle], keys[middle:])
+                continue
+            refused |= set(keys)
+            if len(refused) == len(memories):
+                raise
+    return refused
 
 
 def _embed(store: Store, embedder: Embedder, memories: dict[int, Memory]) -> None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from engramdb.acting import acting_as
 from engramdb.errors import EngramError
 from engramdb.integrations.transcript import in_thread
 from engramdb.text.dates import standalone
-from engramdb.values import Actor, ActorKind, CorrectedMemory, Memory, SaidTurn, Source
+from engramdb.values import Actor, ActorKind, CorrectedMemory, Memory, SaidTurn, Source, Surface
 from engramdb.verbs.wording import NOT_REPLACED, SAID, speaker_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 Tool = Callable[..., Awaitable[Any]]
 
 _MAX_RECALLED = 20
-_MODEL = Actor(name="agent", kind=ActorKind.AGENT)
+_MODEL = Actor(name="agent", kind=ActorKind.AGENT, surface=Surface.INTEGRATION)
 """Who calls the tools, whoever runs the program."""
 
 
@@ -65,7 +66,6 @@ class MemoryCalls:
                 source=source,
                 session=self._session,
                 scope=self._scope,
-                actor=_MODEL,
             )
         )
 
@@ -93,7 +93,7 @@ class MemoryCalls:
             reason: Why.
         """
         corrected: CorrectedMemory = await self._answered(
-            self._engram.correct, memory_id, statement, reason=reason, scope=self._scope, actor=_MODEL
+            self._engram.correct, memory_id, statement, reason=reason, scope=self._scope
         )
         return _shown(corrected) | ({} if corrected.disputed is None else {"note": NOT_REPLACED})
 
@@ -107,15 +107,12 @@ class MemoryCalls:
             memory_id: The id that `recall` or `remember` gave.
             reason: Why.
         """
-        return _shown(
-            await self._answered(
-                self._engram.forget, memory_id, reason=reason, scope=self._scope, actor=_MODEL
-            )
-        )
+        return _shown(await self._answered(self._engram.forget, memory_id, reason=reason, scope=self._scope))
 
     async def _answered(self, verb: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         try:
-            return await in_thread(verb, *arguments, **options)
+            with acting_as(_MODEL):
+                return await in_thread(verb, *arguments, **options)
         except EngramError as exc:
             if self._refusal is None:
                 raise

@@ -22,7 +22,7 @@ from engramdb.errors import (
     StatementForgotten,
     StatusNotAllowed,
 )
-from engramdb.lifecycle.candidates import Candidate, candidate
+from engramdb.lifecycle.candidates import Candidate, as_stated_by, candidate
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.displaced import reinstate_displaced
 from engramdb.lifecycle.drafts import Draft
@@ -36,6 +36,7 @@ from engramdb.lifecycle.forgotten import (
 from engramdb.lifecycle.guard import may_replace
 from engramdb.lifecycle.neighbors import FindsByWords, JudgesPairs, NeighborIndex, ask_judge, gather
 from engramdb.lifecycle.pair_rules import may_doubt, may_settle
+from engramdb.lifecycle.screening import JudgesHostility, Screen
 from engramdb.lifecycle.settle import Neighbor
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import (
@@ -59,6 +60,7 @@ from engramdb.values import (
     EmbedderIdentity,
     Memory,
     MemoryId,
+    Outcome,
     Provenance,
     Scope,
     Source,
@@ -104,6 +106,13 @@ class WritePipeline(Struct, frozen=True, kw_only=True):
     """How what a judge finds repeated is merged."""
     date_order: DateOrder = "auto"
     """How a date in digits is read."""
+    hostility: JudgesHostility | None = None
+    """What is asked beside the patterns whether a text tries to steer a later agent."""
+
+    @property
+    def screen(self) -> Screen:
+        """What tells attempts to steer an agent from statements."""
+        return Screen(self.policy, self.hostility)
 
 
 class Prepared(Struct, frozen=True):
@@ -141,7 +150,7 @@ def admit(
     `enrich`, as for bulk, what is inferred from the words is left to `enrich_pending`, and neighbors are
     looked for by relation and not by likeness.
     """
-    ready = prepared_write(pipeline, lambda: prepare(drafts, pipeline, now=now, enrich=enrich))
+    ready = prepared_write(pipeline, lambda: prepare(drafts, pipeline, now=now, enrich=enrich, actor=actor))
     with ready as (tx, prepared):
         return save(tx, prepared, pipeline, actor=actor, now=now, is_explicit=is_explicit)
 
@@ -177,15 +186,18 @@ def prepare(
     enrich: bool = True,
     most_siblings: int | None = None,
     on_rejection: Callable[[EngramError], None] | None = None,
+    actor: Actor | None = None,
 ) -> Prepared:
     """
     Check the drafts, embed what is not stored yet and find what is near it.
 
     A memory that is `leaving` in the same write counts as not stored. With `most_siblings` a draft is settled
     against so many of its own batch, the most alike. A draft that may not enter raises, or goes to
-    `on_rejection` where that is given, and the others go on.
+    `on_rejection` where that is given, and the others go on. What an agent (`actor`) brings is not
+    taken for a person's own words, whatever source it names.
     """
-    candidates = list(_candidates(drafts, pipeline, now=now, enrich=enrich, on_rejection=on_rejection))
+    found = _candidates(drafts, pipeline, now=now, enrich=enrich, on_rejection=on_rejection, actor=actor)
+    candidates = list(found)
     with pipeline.store.read() as tx:
         candidates, recognized, stamp = _recognized(tx, candidates, pipeline)
     prepared = _prepared(candidates, pipeline, leaving=leaving, enrich=enrich, most_siblings=most_siblings)
@@ -289,7 +301,8 @@ def save(
     returning = Returning(tx, pipeline.forgotten, actor=actor, is_explicit=is_explicit)
     prepared = prepared if _is_current(tx, prepared) else _recognized_again(tx, prepared, pipeline)
     admissions = []
-    for place, one in enumerate(prepared.candidates):
+    for place, prepared_one in enumerate(prepared.candidates):
+        one = as_stated_by(prepared_one, actor)
         found = prepared.forgotten.get(place)
         entering = one if found is None else returning.admitted(one, found)
         if entering is None:
@@ -316,8 +329,16 @@ def save(
 
 def _withheld(writer: MemoryWriter, one: Candidate, found: Recognition | None) -> Admission:
     """Note that a draft was not stored because the person had asked to forget what it says."""
-    why = {"code": StatementForgotten.code}
-    writer.tx.audit.add(AuditEvent(at=writer.now, action=Action.REJECT, actor=writer.actor, detail=why))
+    writer.tx.audit.add(
+        AuditEvent(
+            at=writer.now,
+            action=Action.REJECT,
+            actor=writer.actor,
+            scope=one.memory.scope,
+            outcome=Outcome.DENIED,
+            detail={"code": StatementForgotten.code},
+        )
+    )
     at = None if found is None else found.at
     return Admission(one.memory, AdmissionOutcome.WITHHELD, forgotten_at=at)
 
@@ -334,10 +355,19 @@ def _candidates(
     now: datetime,
     enrich: bool,
     on_rejection: Callable[[EngramError], None] | None,
+    actor: Actor | None,
 ) -> Iterator[Candidate]:
     for draft in drafts:
         try:
-            yield candidate(draft, pipeline.policy, now=now, enrich=enrich, date_order=pipeline.date_order)
+            yield candidate(
+                draft,
+                pipeline.policy,
+                now=now,
+                enrich=enrich,
+                date_order=pipeline.date_order,
+                screen=pipeline.screen,
+                actor=actor,
+            )
         except SecurityError as exc:
             if on_rejection is None:
                 raise
@@ -416,7 +446,9 @@ def correct(
     is_objection = not may_replace(old, actor)
     draft = replacement(old, text, now)
     draft = objection(draft) if is_objection else draft
-    ready = prepared_write(pipeline, lambda: prepare([draft], pipeline, now=now, leaving=memory_id))
+    ready = prepared_write(
+        pipeline, lambda: prepare([draft], pipeline, now=now, leaving=memory_id, actor=actor)
+    )
     with ready as (tx, prepared):
         old = find_own(tx, memory_id, scope, expected_version=expected_version)
         if old.status.is_terminal:
@@ -438,7 +470,7 @@ def renew(
 ) -> Admission:
     """Put a newer version in the place of a memory that somebody else may have changed meanwhile."""
     newer = replace(draft, pinned=old.pinned, supersedes=old.id, version=old.version + 1)
-    ready = prepared_write(pipeline, lambda: prepare([newer], pipeline, now=now, leaving=old.id))
+    ready = prepared_write(pipeline, lambda: prepare([newer], pipeline, now=now, leaving=old.id, actor=actor))
     with ready as (tx, prepared):
         still = find_own(tx, old.id, old.scope)
         if still.status.is_terminal:  # then there is nothing to take the place of
@@ -500,7 +532,7 @@ def put_beside(
 
 def objection(draft: Draft) -> Draft:
     """Return what would take the place of a memory as what somebody states who may not replace it."""
-    said = Provenance(source=Source.ASSISTANT)
+    said = Provenance(source=Source.ASSISTANT)  # confidence follows from it
     return replace(draft, provenance=said, pinned=False, supersedes=None, version=1)
 
 

@@ -277,7 +277,12 @@ def settle_question(
         detail = {"question": answered.outcome.value}
         tx.audit.add(
             AuditEvent(
-                at=request.now, action=Action.FEEDBACK, actor=request.actor, target=gap.id, detail=detail
+                at=request.now,
+                action=Action.FEEDBACK,
+                actor=request.actor,
+                scope=request.scope,
+                target=gap.id,
+                detail=detail,
             )
         )
         return answered
@@ -351,11 +356,12 @@ class _Settling(Struct, frozen=True):
         if memory.status is Status.CHALLENGED and not self.tx.memories.has_active_twin(memory.id):
             memory = self.writer.set_status(memory, Status.ACTIVE, action=Action.REINFORCE, reason=REASON)
         gain = self.request.pipeline.policy.reinforce_confidence_by
+        surer = min(memory.provenance.max_confidence, memory.confidence + gain)
         memory = self.writer.update(
             memory,
             Action.REINFORCE,
             reason=REASON,
-            confidence=1.0 if self.request.is_persons_word else min(1.0, memory.confidence + gain),
+            confidence=1.0 if self.request.is_persons_word else max(memory.confidence, surer),
             reinforcements=memory.reinforcements + 1,
             confirmed_at=self.request.now,
         )

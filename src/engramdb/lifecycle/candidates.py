@@ -13,22 +13,23 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.errors import InjectionBlocked
-from engramdb.lifecycle.drafts import INJECTION, Draft, checked, in_utc
+from engramdb.errors import InvalidContent
+from engramdb.lifecycle.drafts import Draft, checked, in_utc
 from engramdb.lifecycle.filing import file_draft
 from engramdb.lifecycle.pair_rules import is_negation
+from engramdb.lifecycle.screening import Screen, origin_of, refusal
 from engramdb.policy import CapturePolicy
 from engramdb.settings import DateOrder
 from engramdb.text.affect import affect, sentiment
 from engramdb.text.detail import levels
 from engramdb.text.identity import WITHHELD_WORDS, fingerprint_of
-from engramdb.text.injection import scan
 from engramdb.text.moments import named_times
-from engramdb.text.pii import classify, conceal_secrets, holds_more
+from engramdb.text.pii import CONCEALED, conceal_secrets, holds_more
 from engramdb.text.relations import read_statement
 from engramdb.text.traits import infer_traits, topic_terms
 from engramdb.text.validity import read_validity
 from engramdb.values import (
+    Actor,
     Kind,
     Memory,
     Provenance,
@@ -38,7 +39,9 @@ from engramdb.values import (
     Voice,
     new_id,
 )
+from engramdb.values.memory import DREAMT, INJECTION, SUMMED_UP
 from engramdb.values.query import parse_enum
+from engramdb.vault.masking import Secrets, mask_memory, scan_memory
 
 
 class Candidate(Struct, frozen=True):
@@ -74,11 +77,15 @@ def candidate(
     now: datetime,
     enrich: bool = True,
     date_order: DateOrder = "auto",
+    screen: Screen | None = None,
+    actor: Actor | None = None,
 ) -> Candidate:
     """Return the draft as a candidate, enriched now or left for later; raises where it may not enter."""
     content = checked(draft, policy)
-    flags = _flags(content, policy)
-    memory = born(draft, content, policy, flags=flags, now=now)
+    _refuse_masked(draft, content)
+    screen = screen or Screen(policy)
+    flags = _flags(draft, content, screen, actor)
+    memory = born(draft, content, policy, flags=flags, now=now, screen=screen)
     claim = _claim(draft, memory)
     subject, predicate, object_ = claim.relation
     memory = memory.evolve(
@@ -89,16 +96,38 @@ def candidate(
         replaces=claim.replaces,
         **_times(draft, memory, now=now, date_order=date_order),
     )
-    if enrich:
-        memory = enriched(memory, outcome=draft.outcome)
+    memory = enriched(memory, outcome=draft.outcome) if enrich else memory.evolve(security=_tier(memory))
     return Candidate(
         memory=memory,
         fingerprint=fingerprint_of(memory),
-        topics=topic_terms(content) if memory.provenance.session is not None else frozenset(),
-        entities=draft.entities,
+        topics=topic_terms(open_words(memory)) if memory.provenance.session is not None else frozenset(),
+        entities=open_names(memory, draft.entities),
         is_enriched=enrich,
         has_importance=draft.importance is not None and draft.extractor is None,
     )
+
+
+def _refuse_masked(draft: Draft, content: str) -> None:
+    """Refuse what a masked secret stands in: it would take the place of the secret itself."""
+    is_retold = (draft.extractor or "").startswith((DREAMT, SUMMED_UP))
+    if CONCEALED in content and not is_retold:
+        raise InvalidContent(
+            f"the statement holds {CONCEALED}, which stands for a secret that was not shown",
+            hint="State it with the secret itself, or leave the stored memory as it is.",
+        )
+
+
+def open_words(memory: Memory) -> str:
+    """Return the words that names, tags and topics may be made of: those of no secret."""
+    if memory.security is not SecurityTier.CONFIDENTIAL:
+        return memory.content
+    return mask_memory(memory).content.replace(CONCEALED, "…")
+
+
+def open_names(memory: Memory, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names, of those given, that hold nothing of a secret."""
+    is_secret = memory.security is SecurityTier.CONFIDENTIAL
+    return Secrets.of(memory).without(names) if is_secret else names
 
 
 def _claim(draft: Draft, memory: Memory) -> _Claim:
@@ -166,15 +195,23 @@ def _said_at(draft: Draft, memory: Memory, *, now: datetime, date_order: DateOrd
     return now if is_named else min(occurred, now)
 
 
-def _flags(content: str, policy: CapturePolicy) -> tuple[str, ...]:
-    """Return the warnings that the content earns; raises for what reads like an attack."""
-    found = scan(content)
-    if found.score >= policy.injection_reject_above:
-        raise InjectionBlocked(
-            f"the statement reads like an attack on the agent: {', '.join(found.reasons)}",
-            hint="Say it in plain words, without instructions to the agent.",
-        )
-    return (INJECTION,) if found.score >= policy.injection_flag_above else ()
+def _flags(draft: Draft, content: str, screen: Screen, actor: Actor | None) -> tuple[str, ...]:
+    """
+    Return the warnings that a draft brings and those that its words earn; raises for an attack.
+
+    Every text of it that is shown somewhere is screened; what stands around it can only flag it.
+    """
+    origin = origin_of(_with_source(draft.provenance), actor)
+    told = (content, *{one for one in (draft.verbatim, draft.statement) if one and one != content})
+    found = [screen.screen(text, origin=origin) for text in told]
+    refused = next((one for one in found if one.is_refused), None)
+    if refused is not None:
+        raise refusal(refused)
+    is_flagged = any(one.is_flagged for one in found)
+    if not is_flagged and draft.passage:
+        is_flagged = not screen.is_clean(draft.passage, origin=origin)
+    is_new = is_flagged and INJECTION not in draft.flags
+    return (*draft.flags, INJECTION) if is_new else draft.flags
 
 
 def born(
@@ -184,8 +221,10 @@ def born(
     *,
     now: datetime,
     flags: tuple[str, ...] = (),
+    screen: Screen | None = None,
 ) -> Memory:
     """Return the draft as a new memory; what it says of whom is read from its words afterwards."""
+    screen = screen or Screen(policy)
     occurred_at = in_utc("occurred_at", draft.occurred_at)
     filing = file_draft(draft, content, now=now)
     return Memory(
@@ -202,7 +241,7 @@ def born(
         occurred_at=occurred_at,
         valid_to=in_utc("valid_to", draft.valid_to),
         forget_after=in_utc("forget_after", draft.forget_after),
-        confidence=policy.default_confidence if draft.confidence is None else draft.confidence,
+        confidence=_confidence(draft, policy),
         importance=policy.default_importance if draft.importance is None else draft.importance,
         pinned=draft.pinned,
         supersedes=draft.supersedes,
@@ -215,11 +254,17 @@ def born(
         statement=draft.statement,
         force=filing.force,
         lasting=filing.lasting,
-        answers=_lent(draft.answers, policy) if draft.answers else None,
-        refers_to=tuple(_lent(words, policy) for words in draft.refers_to),
+        answers=_lent(draft.answers, screen) if draft.answers else None,
+        refers_to=tuple(_lent(words, screen) for words in draft.refers_to),
         moments=draft.moments,
         claims=draft.claims,
     )
+
+
+def _confidence(draft: Draft, policy: CapturePolicy) -> float:
+    """Return how far a draft is believed: as it says, and never further than its source allows."""
+    limit = draft.provenance.max_confidence
+    return policy.default_confidence * limit if draft.confidence is None else min(draft.confidence, limit)
 
 
 def _exact_words(draft: Draft) -> str | None:
@@ -227,19 +272,18 @@ def _exact_words(draft: Draft) -> str | None:
     return None if draft.verbatim and holds_more(draft.verbatim, draft.content) else draft.verbatim
 
 
-def _lent(words: str, policy: CapturePolicy) -> str:
+def _lent(words: str, screen: Screen) -> str:
     """
     Return words of another sentence as a memory may carry them, which is shown wherever its own words may be.
 
     A harmless "yes" carries neither the secret nor the orders that stood in the question.
     """
-    is_suspicious = scan(words).score >= policy.injection_flag_above
-    return WITHHELD_WORDS if is_suspicious else conceal_secrets(words)
+    return conceal_secrets(words) if screen.is_clean(words) else WITHHELD_WORDS
 
 
 def _tier(memory: Memory) -> SecurityTier:
     """Return the protection that a memory needs for its own words and for those that it leans on."""
-    tier = classify(memory.content, answering=memory.answers).tier
+    tier = scan_memory(memory).tier
     lent = (words for words in (memory.answers, *memory.refers_to) if words)
     is_more = tier is SecurityTier.CLEARTEXT and any(holds_more(words, memory.content) for words in lent)
     return SecurityTier.SENSITIVE if is_more else tier
@@ -253,18 +297,30 @@ def _with_source(made: Provenance) -> Provenance:
 def enriched(memory: Memory, *, outcome: TaskOutcome | None = None) -> Memory:
     """Return the memory with security tier, affect, traits and levels of detail."""
     felt = affect(memory.content, outcome=outcome, is_correction=memory.category == "correction")
-    return memory.evolve(
-        security=_tier(memory),
+    classified = memory.evolve(security=_tier(memory))
+    is_secret = classified.security is SecurityTier.CONFIDENTIAL
+    shown = mask_memory(classified) if is_secret else classified
+    return classified.evolve(
         affect=felt,
-        traits=infer_traits(memory.content, sentiment=sentiment(felt)),
+        traits=infer_traits(open_words(classified), sentiment=sentiment(felt)),
         detail=levels(
-            memory.content,
-            subject=memory.subject,
-            predicate=memory.predicate,
-            object=memory.object,
-            category=memory.category,
+            shown.content,
+            subject=shown.subject,
+            predicate=shown.predicate,
+            object=shown.object,
+            category=shown.category,
         ),
     )
+
+
+def as_stated_by(one: Candidate, actor: Actor) -> Candidate:
+    """Return a candidate as what an actor states: an agent that speaks for the person is named in it."""
+    made = one.memory.provenance
+    if made.source is not Source.HUMAN or made.relayed_by is not None or not actor.relays:
+        return one
+    said = replace(made, relayed_by=actor.name)
+    confidence = min(one.memory.confidence, said.max_confidence)
+    return replace(one, memory=one.memory.evolve(provenance=said, confidence=confidence))
 
 
 def stored_candidate(memory: Memory) -> Candidate:

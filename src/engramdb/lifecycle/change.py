@@ -39,8 +39,10 @@ from engramdb.values import (
     Memory,
     MemoryId,
     Scope,
+    SecurityTier,
     Status,
 )
+from engramdb.values.memory import INJECTION, QUARANTINED, Detail, Traits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,8 +93,17 @@ def _check_still(memory: Memory, seen: Memory) -> None:
         )
     if seen.id != memory.id:
         raise InvalidQuery(f"expected_version is memory {seen.id}, and {memory.id} is to be changed")
-    if seen.stated != memory.stated:
+    if _without_words(seen) != _without_words(memory):
         raise MemoryChanged(f"memory {memory.id} is no longer as it was seen")
+
+
+def _without_words(memory: Memory) -> Memory:
+    """Return a confidential memory as it compares to one that was shown masked; words never change alone."""
+    if memory.security is not SecurityTier.CONFIDENTIAL:
+        return memory.stated
+    blank = dict.fromkeys(("statement", "verbatim", "answers", "subject", "object", "replaces"))
+    lists = dict.fromkeys(("refers_to", "claims", "moments"), ())
+    return memory.stated.evolve(content="", detail=Detail(), traits=Traits(), **blank, **lists)
 
 
 class ChangeRequest(Struct, frozen=True, kw_only=True):
@@ -205,6 +216,20 @@ def set_pinned(memory_id: MemoryId, request: ChangeRequest, *, pinned: bool) -> 
         if not pinned:
             refuse_agent(memory, request.actor, "unpin")
         return writer.update(memory, Action.PIN if pinned else Action.UNPIN, pinned=pinned)
+
+
+def release(memory_id: MemoryId, request: ChangeRequest) -> Memory:
+    """Let a memory that was held back as suspicious into automatic windows; only a person may."""
+    with request.open(memory_id) as (writer, memory):
+        if request.actor.kind is not ActorKind.PERSON:
+            raise AccessDenied(
+                f"memory {memory.id} was held back: only a person may release it",
+                hint="Tell the user, who can do it with `engram release`.",
+            )
+        if memory.status.is_terminal:
+            raise StatusNotAllowed(f"memory {memory_id} is {memory.status}: there is nothing to release")
+        flags = tuple(flag for flag in memory.flags if flag not in (INJECTION, QUARANTINED))
+        return writer.update(memory, Action.RELEASE, reason=request.reason, flags=flags)
 
 
 def count_run(memory_id: MemoryId, request: ChangeRequest, *, is_success: bool) -> Memory:

@@ -28,8 +28,8 @@ from engramdb.values import (
 )
 from engramdb.values.reading import Force, Lasting
 
-INJECTION, REDUNDANT = "injection", "redundant"
-"""Flags that the write pipeline may set on a memory."""
+REDUNDANT = "redundant"
+"""The flag of a memory that says nothing new."""
 _DECODE = "Decode the text properly first."
 _CATEGORY = lazy(r"[a-z][a-z0-9_-]{0,39}")
 
@@ -82,6 +82,10 @@ class Draft(Struct, frozen=True, kw_only=True):
     """What it says of whom, one by one."""
     extractor: str | None = None
     verbatim: str | None = None
+    passage: str | None = None
+    """What stands around it where it was found, which is screened with it and not stored."""
+    flags: tuple[str, ...] = ()
+    """Warnings that it had where it comes from; they stay."""
     outcome: TaskOutcome | None = None
     """How the task went that it reports on, which colors its affect."""
 

@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from engramdb.store.contract import Transaction
 from engramdb.text.mentions import mentions, possible_names, type_of, words_in_place_of_names
 from engramdb.text.names import Whose, fold, fold_name, name_lists, speaks_of_self, stated_aliases
-from engramdb.values import Entity, EntityType, Memory, Mention, new_id
+from engramdb.text.pii import CONCEALED
+from engramdb.values import Entity, EntityType, Memory, Mention, SecurityTier, new_id
+from engramdb.vault.masking import Secrets, mask_memory
 
 MIN_SIMILARITY = 0.85
 """Seed 002 §41: below it two names mean two things."""
@@ -271,7 +273,14 @@ def _distinct(names: Iterable[str], *, besides: str, kind: EntityType) -> tuple[
 
 
 def introduce(tx: Transaction, memory: Memory, *, names: Sequence[str] = (), now: datetime) -> None:
-    """Register whom and what the memory speaks of, the speaker too, and the names that it tells."""
+    """
+    Register whom and what the memory speaks of, the speaker too, and the names that it tells.
+
+    A secret is never a name: of a confidential memory only the other words are read.
+    """
+    if memory.security is SecurityTier.CONFIDENTIAL:
+        names = Secrets.of(memory).without(names)
+        memory = memory.evolve(content=mask_memory(memory).content.replace(CONCEALED, "…"))
     speaker = memory.provenance.speaker
     told = stated_aliases(memory.content, speaker=speaker)
     found = register(

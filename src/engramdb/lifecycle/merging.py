@@ -164,12 +164,19 @@ def _with_evidence_of(tx: Transaction, keeper: Memory, loser: Memory, *, boost: 
     return keeper.evolve(
         provenance=_joined_provenance(keeper, loser),
         reinforcements=keeper.reinforcements + 1 + loser.reinforcements,
-        confidence=min(1.0, max(keeper.confidence, loser.confidence) + boost),
+        confidence=_joined_confidence(keeper, loser, boost),
         importance=max(keeper.importance, loser.importance),
         **said_again(tx, keeper, loser),
         security=SecurityTier.strictest((keeper.security, loser.security)),
         flags=joined(keeper.flags, (flag for flag in loser.flags if flag != REDUNDANT)),
     )
+
+
+def _joined_confidence(keeper: Memory, loser: Memory, boost: float) -> float:
+    """Return how far two that say the same are believed: no further than the better source allows."""
+    surest = max(keeper.confidence, loser.confidence)
+    limit = max(keeper.provenance.max_confidence, loser.provenance.max_confidence)
+    return max(surest, min(limit, surest + boost))
 
 
 def _joined_provenance(keeper: Memory, loser: Memory) -> Provenance:

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Transaction
+from engramdb.text.guarded import is_guarded
 from engramdb.text.withdrawals import Withdrawal, withdrawn
 from engramdb.values import Action, Actor, Filters, Memory, Scope, Status, Turn
 from engramdb.values.memory import RULE_CATEGORIES
@@ -36,7 +37,9 @@ def take_back(
     rules = [
         one
         for one in find_rules(tx, turn.scope)
-        if one.scope == turn.scope and turn.id not in one.provenance.turns
+        if one.scope == turn.scope
+        and turn.id not in one.provenance.turns
+        and (turn.relayed_by is None or not is_guarded(one))
     ]
     writer = MemoryWriter(tx, actor, now)
     return [

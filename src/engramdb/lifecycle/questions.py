@@ -42,8 +42,6 @@ MAX_NAME_CHARACTERS = 60
 """Characters of a name that a question repeats."""
 MAX_QUOTED_CHARACTERS = 120
 """Characters of a memory that a question quotes."""
-INJECTION = "injection"
-"""The flag of what may be an instruction in disguise; nothing is asked or concluded from it."""
 
 # How much an answer would matter.
 CONTRADICTED = 0.9
@@ -89,7 +87,7 @@ def interference_question(first: Memory, second: Memory, *, priority: float, now
 
 def question_of_link(source: Memory, target: Memory, kind: EdgeType, *, now: datetime) -> Gap | None:
     """Return the question that a link from one memory to another raises, if it raises any."""
-    if source.scope != target.scope or INJECTION in (*source.flags, *target.flags):
+    if source.scope != target.scope or source.is_suspicious or target.is_suspicious:
         return None
     if kind is EdgeType.CONTRADICTS:
         return contradiction_question(source, target, priority=CONTRADICTED, now=now)
@@ -199,7 +197,9 @@ def close_question(
         tx.acts.join(Action.ANSWER, actor=actor, scope=scope, at=now)
         tx.gaps.close(gap.id, at=now, by=actor.kind, because=reason)
         detail = {"question": "closed"}
-        tx.audit.add(AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, target=gap.id, detail=detail))
+        tx.audit.add(
+            AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, scope=scope, target=gap.id, detail=detail)
+        )
         return replace(gap, closed_at=now)
 
 
@@ -236,7 +236,7 @@ def _about_files(memory: Memory) -> str:
 
 def is_quotable(memory: Memory) -> bool:
     """Return whether a question may repeat what a memory says."""
-    return memory.security is not SecurityTier.CONFIDENTIAL and INJECTION not in memory.flags
+    return memory.security is not SecurityTier.CONFIDENTIAL and not memory.is_suspicious
 
 
 def _by_topic(kind: GapKind, about: Sequence[Memory]) -> str:
@@ -256,7 +256,7 @@ def topic_of(memory: Memory) -> str:
     """Return what a memory is about, by the name of its subject alone."""
     if memory.security is SecurityTier.CONFIDENTIAL:
         return "something confidential"
-    if INJECTION in memory.flags:
+    if memory.is_suspicious:
         return "something that may be an instruction"
     if not memory.subject or not memory.subject.strip():
         return "something" if memory.category == "general" else _with_article(memory.category)

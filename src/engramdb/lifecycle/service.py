@@ -21,13 +21,14 @@ from engramdb.lifecycle.change import (
     find,
     give_feedback,
     link_memories,
+    release,
     restore,
     set_layer,
     set_pinned,
     set_status,
     unlink_memories,
 )
-from engramdb.lifecycle.erase import ErasureRequest, erase_memory, erase_user
+from engramdb.lifecycle.erase import ErasedWords, ErasureRequest, erase_memory, erase_user
 from engramdb.lifecycle.guard import may_replace
 from engramdb.lifecycle.merging import joined
 from engramdb.lifecycle.transitions import MemoryWriter
@@ -184,15 +185,21 @@ class LifecycleService:
         user: str | None,
         reason: str,
         dry_run: bool,
+        mentions: bool,
         scope: Scope,
         expected_version: Memory | None,
-    ) -> Erasure:
-        """Take the words of a memory, or everything of a user, out of the file for good."""
+    ) -> ErasedWords:
+        """Take the words of a memory, or everything of a user, out of the store's file for good."""
         if (memory_id is None) == (user is None):
             raise InvalidQuery("erasing takes either a memory or a user", hint="Name exactly one of them.")
         if user is not None and expected_version is not None:
             raise InvalidQuery(
                 "expected_version is for one memory, and not for all of a user", hint="Leave it out."
+            )
+        if user is not None and mentions:
+            raise InvalidQuery(
+                "what others say of a user is theirs, and is not erased along",
+                hint="Look at what is listed, and erase those memories one by one.",
             )
         self._parts.write_notes()
         order = ErasureRequest(
@@ -204,15 +211,22 @@ class LifecycleService:
             dry_run=dry_run,
             expected_version=expected_version,
             forgotten=None if dry_run or user is not None else self._parts.forgotten,
+            mentions=mentions,
         )
-        found = erase_user(order) if memory_id is None else erase_memory(memory_id, order)
-        return found if dry_run else self._scrub(found)
+        erased = erase_user(order) if memory_id is None else erase_memory(memory_id, order)
+        return erased if dry_run else replace(erased, found=self._scrub(erased.found))
 
     def pin(
         self, memory_id: MemoryId, *, pinned: bool, scope: Scope, expected_version: Memory | None
     ) -> Memory:
         """Make a memory immune to every automatic loss, or let it age again."""
         return set_pinned(memory_id, self._request(scope, "", expected_version), pinned=pinned)
+
+    def release(
+        self, memory_id: MemoryId, *, reason: str, scope: Scope, expected_version: Memory | None
+    ) -> Memory:
+        """Let a memory that was held back as suspicious into automatic windows."""
+        return release(memory_id, self._request(scope, reason, expected_version))
 
     def set_layer(
         self,

@@ -69,7 +69,10 @@ def ended_at(old: Memory, new: Memory) -> datetime:
 def inherited(new: Memory, old: Memory) -> dict[str, Any]:
     """Return what a memory takes over from the one that it supersedes, where something contradicts."""
     return {
-        "confidence": min(1.0, new.confidence + INHERIT_CONFIDENCE * old.confidence),
+        "confidence": max(
+            new.confidence,
+            min(new.provenance.max_confidence, new.confidence + INHERIT_CONFIDENCE * old.confidence),
+        ),
         "importance": max(new.importance, old.importance),
         "supersedes": new.supersedes or old.id,
         "version": max(new.version, old.version + 1),
@@ -654,6 +657,7 @@ class MemoryWriter(Struct, frozen=True):
                 at=self.now,
                 action=action,
                 actor=self.actor,
+                scope=memory.scope,
                 target=memory.id,
                 detail={**why, **(detail or {})},
             )

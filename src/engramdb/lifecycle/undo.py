@@ -235,7 +235,7 @@ class _Undoing(Struct):
     def _check_guarded(self, act: Act, events: Sequence[HistoryEvent]) -> None:
         """Keep an agent, but for its own acts, from undoing what a person said or what is guarded."""
         actor = self.writer.actor
-        if actor.kind is not ActorKind.AGENT or act.actor == actor:
+        if actor.kind is not ActorKind.AGENT or act.actor.is_same_as(actor):
             return
         for event in events:
             memory = self._get(event.memory_id)

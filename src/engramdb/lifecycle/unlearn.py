@@ -58,7 +58,12 @@ def unlearn_turn(
     found = taking.found
     counted = {name: len(getattr(found, name)) for name in ("forgotten", "kept", "restored")}
     event = AuditEvent(
-        at=writer.now, action=Action.FORGET, actor=writer.actor, target=turn.id, detail=counted
+        at=writer.now,
+        action=Action.FORGET,
+        actor=writer.actor,
+        scope=turn.scope,
+        target=turn.id,
+        detail=counted,
     )
     writer.tx.audit.add(event)
     return found

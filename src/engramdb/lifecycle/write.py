@@ -439,7 +439,8 @@ def _as_agents_word(writer: MemoryWriter, memory: Memory) -> Memory:
     stated = [
         one for one in writer.tx.history.of(memory.id) if one.old_status is None or one.action in _SAYING
     ]
-    is_relayed = bool(stated) and all(one.actor.kind is ActorKind.AGENT for one in stated)
+    is_relayed = memory.provenance.relayed_by is not None
+    is_relayed |= bool(stated) and all(one.actor.kind is ActorKind.AGENT for one in stated)
     if memory.provenance.source is not Source.HUMAN or not is_relayed:
         return memory
     said = replace(memory.provenance, source=Source.ASSISTANT)
@@ -475,7 +476,7 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
     is_own_word = new.is_believed and not is_weaker(new, known)
     is_revived = known.status is Status.CHALLENGED and is_own_word
     stronger = known.evolve(
-        confidence=min(1.0, known.confidence + write.policy.reinforce_confidence_by),
+        confidence=_surer(known, new, write.policy.reinforce_confidence_by),
         importance=max(known.importance, new.importance if candidate.has_importance else 0.0),
         reinforcements=known.reinforcements + 1,
         **said_again(write.tx, known, new),
@@ -497,6 +498,12 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
     return Admission(stronger, AdmissionOutcome.REINFORCED)
 
 
+def _surer(known: Memory, new: Memory, gain: float) -> float:
+    """Return how far a memory is believed that was stated again: no repetition exceeds its best source."""
+    limit = max(known.provenance.max_confidence, new.provenance.max_confidence)
+    return max(known.confidence, min(limit, known.confidence + gain))
+
+
 def _own_statement(memory: Memory, new: Memory) -> Memory:
     """Return a memory that only documents stated as one that somebody has: it no longer leaves with them."""
     said = new.provenance
@@ -516,7 +523,12 @@ def _stated(memory: Memory, new: Memory) -> Memory:
         extractor=None,
         confidence=max(memory.confidence, new.confidence),
         force=new.force,
-        provenance=replace(memory.provenance, source=Source.HUMAN, voice=new.provenance.voice),
+        provenance=replace(
+            memory.provenance,
+            source=Source.HUMAN,
+            voice=new.provenance.voice,
+            relayed_by=new.provenance.relayed_by,
+        ),
     )
 
 

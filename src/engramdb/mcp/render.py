@@ -12,6 +12,7 @@ from engramdb.context.lines import BLOCK, frame_block, inline_name, line_prefix,
 from engramdb.errors import (
     EmbeddingError,
     EngramError,
+    InjectionBlocked,
     InvalidScope,
     InvalidSettings,
     StorageError,
@@ -174,8 +175,12 @@ NEXT_STEPS: Final = {
     errors.CHAT: TELL,
 }
 """What the model should do, by the exit code that the table gives an error."""
-OF_THE_SERVER: Final = (StorageError, EmbeddingError, InvalidScope, InvalidSettings, UnknownPolicy)
-"""What no argument of a tool can mend: a person chose the store, the models, the scope and the policy."""
+FOR_THE_USER: Final = (
+    *(StorageError, EmbeddingError, InvalidScope, InvalidSettings, UnknownPolicy),
+    InjectionBlocked,
+)
+"""What no argument of a tool can mend: a person chose the store, the models, the scope and the policy; and
+what reads like an attack must not be tried again in other words."""
 
 
 def foreseen(act: Callable[[], Made], *, what: str) -> Made:
@@ -193,7 +198,7 @@ def foreseen(act: Callable[[], Made], *, what: str) -> Made:
 def next_step(error: EngramError) -> str:
     """Return what the model should do about an error."""
     step = NEXT_STEPS[errors.answer_for(error).exit_code]
-    return TELL if step == FIX and isinstance(error, OF_THE_SERVER) else step
+    return TELL if step == FIX and isinstance(error, FOR_THE_USER) else step
 
 
 def told(error: EngramError) -> str:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import anyio.to_thread
 from mcp import MCPError, types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb import __version__
+from engramdb.acting import acting_as
 from engramdb.errors import EngramError, InvalidQuery
 from engramdb.mcp import render
 from engramdb.mcp.handshake import INSTRUCTIONS, as_told
 from engramdb.mcp.render import listed
 from engramdb.mcp.tool import Visit
 from engramdb.mcp.tools import gaps_text, recall_text, status_text
-from engramdb.values import Filters, Kind, Memory
+from engramdb.values import Actor, ActorKind, Filters, Kind, Memory, Surface
+from engramdb.vault.disclosure import Audience
+from engramdb.verbs.store import StatusRequest
 
 if TYPE_CHECKING:
+    from engramdb.engine.engram import Engram
+    from engramdb.http.tokens import Caller, RefusedToken
     from engramdb.mcp.startup import Opening
     from engramdb.mcp.tool import Tool, ToolAnswer
 
@@ -78,7 +85,7 @@ def questions(visit: Visit) -> str:
 
 def state(visit: Visit) -> str:
     """Return how the memory fares."""
-    return status_text(visit.engram.status())
+    return status_text(StatusRequest().call(visit.engram))
 
 
 def _weight(memory: Memory) -> tuple[bool, float]:
@@ -133,7 +140,7 @@ def _tell(visit: Visit, given: Mapping[str, str]) -> str:
     topic = given.get("topic", "")
     if not topic.strip():
         raise InvalidQuery("the topic is empty", hint="Say what it is about.")
-    answer = visit.engram.recall(topic, limit=_ENOUGH, session=visit.session)
+    answer = visit.engram.shown_to(Audience.PROMPT).recall(topic, limit=_ENOUGH, session=visit.session)
     return TELL.format(topic=topic, memories=recall_text(answer))
 
 
@@ -168,6 +175,11 @@ PROMPTS: Final = (
 Given = TypeVar("Given")
 Context = ServerRequestContext[Any, Any]
 
+UNNAMED: Final = "mcp"
+"""Who asks where nobody says."""
+MAX_CLIENT_NAME: Final = 60
+CALLER: Final = "engram.caller"
+"""Where a request over HTTP carries who makes it, as `http.auth` puts it there."""
 VALUES = "engram/values"
 """Under which name the metadata of an answer hold it as values, for programs."""
 
@@ -270,10 +282,59 @@ class MemoryServer:
         if self._places is None:
             self._places = anyio.CapacityLimiter(MOST_AT_ONCE)
         session = self._session or _session_of(context)
-        work = partial(
-            render.foreseen, lambda: act(Visit(engram=self._opening.engram(), session=session)), what=what
-        )
+
+        def visit() -> Given:
+            with self._known_client(context) as engram:
+                return act(Visit(engram=engram, session=session))
+
+        work = partial(render.foreseen, visit, what=what)
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._places)
+
+    @contextmanager
+    def _known_client(self, context: Context) -> Iterator[Engram]:
+        """
+        Let the block act as the client that asks, and yield the engine as that client may use it.
+
+        A client is an agent, whatever its token was made for. It is called as who starts the server says,
+        else after its token, else as it calls itself, which makes it no more than an agent.
+        """
+        who: Caller | None = context.request.scope.get(CALLER) if context.request else None
+        engram = self._opening.engram()
+        shown = None if who is None else who.actor
+        actor = Actor(
+            name=_agent_name(engram.actor) or _agent_name(shown) or _client_name(context) or UNNAMED,
+            kind=ActorKind.AGENT,
+            surface=Surface.MCP,
+            token=None if shown is None else shown.token,
+        )
+        if who is None:
+            with acting_as(actor):
+                yield engram
+            return
+        from engramdb.http.auth import calling  # noqa: PLC0415 - only over HTTP there are tokens
+        from engramdb.http.authorization import CallersEngram  # noqa: PLC0415
+
+        with calling(replace(who, actor=actor), is_known=lambda: True):
+            yield cast("Engram", CallersEngram(engram))
+
+    def note_refusal(self, refused: RefusedToken) -> None:
+        """Audit that nobody was let in with what was shown."""
+        from engramdb.http.authorization import note_refusal  # noqa: PLC0415 - only over HTTP there are tokens
+
+        note_refusal(self._opening.engram(), refused)
+
+
+def _agent_name(actor: Actor | None) -> str:
+    """Return what an agent was named by who started the server, or made its token, if anything."""
+    is_named = actor is not None and actor.kind is ActorKind.AGENT and actor.name != UNNAMED
+    return actor.name if is_named and actor is not None else ""
+
+
+def _client_name(context: Context) -> str:
+    """Return what a client calls itself, as far as that can stand in a line."""
+    told = context.session.client_params
+    name = "" if told is None else told.client_info.name
+    return "".join(one for one in name if one.isprintable()).strip()[:MAX_CLIENT_NAME]
 
 
 def described(tool: Tool) -> types.Tool:

@@ -21,6 +21,7 @@ from engramdb.mcp.server import MemoryServer
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
+    from engramdb.http.tokens import Tokens
     from engramdb.mcp.handshake import Greeted
     from engramdb.mcp.tool import Tool
 
@@ -138,7 +139,7 @@ def over_http(
     *,
     tools: Sequence[Tool],
     place: Place,
-    token: str | None,
+    tokens: Tokens | None,
     ready: Callable[[str], None],
 ) -> None:
     """Serve many clients over HTTP until Ctrl-C."""
@@ -152,7 +153,7 @@ def over_http(
         opening.begin()
         with ending_in_time(), suppress(KeyboardInterrupt):
             try:
-                HttpServer(server, listener, host=place.host, token=token).run(ready=ready)
+                HttpServer(server, listener, host=place.host, tokens=tokens).run(ready=ready)
             finally:
                 begin_to_end()
                 opening.close()

@@ -16,7 +16,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.errors import ChatError, ChatReplyInvalid
+from engramdb.errors import ChatError, ChatReplyInvalid, ChatUnavailable
+from engramdb.health import CHAT, Health
+from engramdb.models.guard import ForeignGuard, Unusable
 
 
 class Usage(Struct, frozen=True, kw_only=True):
@@ -119,6 +121,45 @@ class ChatModel(Protocol):
     def complete(self, prompt: ChatPrompt) -> ChatReply:
         """Return the reply."""
         ...
+
+
+class GuardedChat:
+    """
+    A chat model behind the guard.
+
+    Our own clients keep to their deadline by themselves; any other model is held to `timeout_seconds`.
+    """
+
+    def __init__(
+        self, model: ChatModel, guard: ForeignGuard, *, timeout_seconds: float | None = None
+    ) -> None:
+        self._model = model
+        self._guard = guard
+        self._timeout_seconds = timeout_seconds
+        self.name = model.name
+
+    def complete(self, prompt: ChatPrompt) -> ChatReply:
+        """Return the reply; raises `ChatUnavailable`, at once while the model is left alone."""
+        return self._guard.call(
+            CHAT,
+            lambda: self._model.complete(prompt),
+            failure=ChatUnavailable,
+            check=_checked_reply,
+            timeout_seconds=self._timeout_seconds,
+            texts=(prompt.system, prompt.user),
+        )
+
+
+def _checked_reply(reply: ChatReply) -> ChatReply:
+    if not isinstance(reply, ChatReply) or not isinstance(reply.text, str):
+        raise Unusable("returned no text")
+    return reply
+
+
+def note_invalid_reply(health: Health, error: ChatError) -> None:
+    """Note a reply that could not be used; that a model could not be asked is noted where it is asked."""
+    if isinstance(error, ChatReplyInvalid):
+        health.failed(CHAT, error)
 
 
 class BadReply(Exception):

@@ -28,8 +28,8 @@ from engramdb.models.http import (
     open_server,
     post_json,
 )
-from engramdb.text.pii import conceal_secrets
 from engramdb.values.memory import EmbedderIdentity
+from engramdb.vault.disclosure import Audience, disclose_text
 
 OPTIONAL: Final = ("response_format", "temperature", "max_tokens")
 
@@ -214,8 +214,9 @@ class OpenAICompatibleEmbedder:
 
     def _ask(self, texts: Sequence[str]) -> NDArray[np.float32]:
         # Servers answer an empty string with an error or with nothing; a space has a vector.
-        # Whoever runs the server, nothing confidential is sent to it.
-        content = {"model": self.model, "input": [conceal_secrets(text) or " " for text in texts]}
+        # Whoever runs the server, it is elsewhere.
+        shown = [disclose_text(text, Audience.REMOTE_EMBEDDER) or " " for text in texts]
+        content = {"model": self.model, "input": shown}
         try:
             reply = post_json(
                 f"{self.url.rstrip('/')}/embeddings",

@@ -187,9 +187,18 @@ class ReaderNetwork:
     def probabilities(self, first: str, second: str = "") -> dict[str, Floats]:
         """Return what every head makes of one or two texts."""
         tokens = pair_tokens(first, second)
+        return self.heads.probabilities(self._states(tokens), tokens)
+
+    def pooled(self, text: str) -> Floats:
+        """Return the first state of a text and the mean of all."""
+        tokens = pair_tokens(text, "")
+        states = self._states(tokens)
+        return pooled(states, tokens)[: 2 * states.shape[1]]
+
+    def _states(self, tokens: Sequence[int]) -> Floats:
         row = np.array([tokens], np.int64)
         inputs = {"tokens": row, "places": np.arange(len(tokens), dtype=np.int64)[None]}
-        return self.heads.probabilities(self._session.run(["states"], inputs)[0][0], tokens)
+        return np.asarray(self._session.run(["states"], inputs)[0][0], np.float32)
 
 
 class PackReader:
@@ -214,6 +223,10 @@ class PackReader:
     def read(self, texts: Sequence[Utterance]) -> list[Reading]:
         """Return one reading per text."""
         return [self._reading(one) for one in texts]
+
+    def states(self, text: str) -> Floats:
+        """Return what the network makes of a text, for heads that are kept elsewhere."""
+        return self._open().pooled(spoken_by("user", text))
 
     @property
     def is_remote(self) -> bool:

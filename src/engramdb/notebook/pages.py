@@ -185,7 +185,6 @@ SORTS: Mapping[str, tuple[str, ...]] = {
 }
 """Headings, and the categories below them; the rest stands under facts."""
 REST = "Facts"
-_WARNED = "injection"
 _SORT = {category: heading for heading, categories in SORTS.items() for category in categories}
 
 
@@ -193,7 +192,7 @@ def render_profile(facts: Sequence[Fact], pages: Mapping[str, EntityPage]) -> di
     """Return the profile by its path; without facts there is none."""
     if not facts:
         return {}
-    usable = [fact for fact in facts if _WARNED not in fact.memory.flags and not fact.memory.is_derived]
+    usable = [fact for fact in facts if not fact.memory.is_suspicious and not fact.memory.is_derived]
     sorts: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in usable:
         sorts[_SORT.get(fact.memory.category, REST)].append(fact)

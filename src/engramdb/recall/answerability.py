@@ -14,7 +14,6 @@ from engramdb.errors import EmbeddingError
 from engramdb.index.domains import STALE_SHARE, measure_domain
 from engramdb.index.spaces import VectorSpaces
 from engramdb.lifecycle.admission import WritePipeline
-from engramdb.lifecycle.drafts import INJECTION
 from engramdb.models.embedder import Embedder
 from engramdb.policy import Policy
 from engramdb.recall.gather import Sources
@@ -257,7 +256,7 @@ def _kin(parts: ConfidenceParts, memory: Memory, asked: Query) -> list[tuple[Mem
     with parts.store.read() as tx:
         near = parts.spaces.search(tx, vector, scope=asked.scope, filters=asked.filters, limit=KIN_LOOKED_AT)
         found = tx.memories.by_keys([one.key for one in near.found])
-    others = [one for one in found.values() if one.id != memory.id and INJECTION not in one.flags]
+    others = [one for one in found.values() if one.id != memory.id and not one.is_suspicious]
     alike = parts.pipeline.likeness.between(memory.content, [one.content for one in others])
     return list(zip(others, alike, strict=True))
 

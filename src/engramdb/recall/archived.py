@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from engramdb.lifecycle.drafts import INJECTION
 from engramdb.recall.fuse import fuse
 from engramdb.recall.gather import Notes, gather
 from engramdb.store.contract import ScoredKey, Transaction
@@ -64,7 +63,7 @@ def find_archived(
 
 def _is_news(memory: Memory | None, told: Sequence[str]) -> bool:
     """Return whether a memory is still archived, says something that no hit tells, and gives no orders."""
-    if memory is None or memory.status is not Status.ARCHIVED or INJECTION in memory.flags:
+    if memory is None or memory.status is not Status.ARCHIVED or memory.is_suspicious:
         return False
     words = normalize_text(memory.told)
     return not any(words in one for one in told)

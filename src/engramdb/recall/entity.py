@@ -202,7 +202,7 @@ def named_in(tx: Transaction, question: str, *, scope: Scope) -> list[Entity]:
     for one in asked if known else ():
         if covered.issuperset(one.words):
             continue
-        found = [entity for entity in fitting(one, known) if one.is_sure or _is_meant(tx, one, entity)]
+        found = [entity for entity in fitting(one, known) if one.is_sure or _is_meant(tx, one, entity, scope)]
         meant.update({entity.id: entity for entity in found})
         if found or one.is_full_name:
             covered |= {*one.words}
@@ -308,7 +308,7 @@ def _most_mentioned(entity: Entity) -> tuple[float, ...]:
     return -entity.mentions, -entity.last_seen.timestamp()
 
 
-def _is_meant(tx: Transaction, asked: AskedName, entity: Entity) -> bool:
+def _is_meant(tx: Transaction, asked: AskedName, entity: Entity, scope: Scope) -> bool:
     """Return whether a word in small letters means the entity, and not what the word means to everyone."""
     (word,) = asked.words
     lists = name_lists()
@@ -316,7 +316,7 @@ def _is_meant(tx: Transaction, asked: AskedName, entity: Entity) -> bool:
         return True
     if entity.type in _NAMED_BY_NOUN and asked.has_noun:
         return True
-    held = tx.terms.frequencies(query_terms(word))
+    held = tx.terms.statistics(query_terms(word), scope=scope).frequencies
     return entity.mentions >= PLAIN_SHARE * max(held.values(), default=0)
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from engramdb.errors import ChatError
 from engramdb.models.chat import ChatModel, ChatPrompt, ChatReply
 from engramdb.text.mentions import mentions
-from engramdb.text.normalize import lazy
+from engramdb.text.normalize import is_like_a_sentence, lazy
 from engramdb.text.sentences import sentences
 from engramdb.text.terms import index_terms, query_terms
 from engramdb.values import Hit, Judgment, Memory, ModelCall, Origin, Sufficiency
@@ -135,9 +135,14 @@ def judge(question: str, hits: Sequence[Hit], *, least_relevance: float) -> tupl
 
 def parts_of(question: str) -> list[str]:
     """Return the questions that a question holds: its sentences, names that it joins, clauses; or none."""
-    whole = sentences(question)
-    found = whole if len(whole) > 1 else [*_for_each_name(question)] or _clauses(question)
+    found = sentences(question)
+    if len(found) <= 1:
+        found = _joined_parts(question) if is_like_a_sentence(question) else []
     return list(_distinct(found, besides=question))[:MOST_PARTS]
+
+
+def _joined_parts(question: str) -> list[str]:
+    return [*_for_each_name(question)] or _clauses(question)
 
 
 def leads_from(question: str, hits: Sequence[Hit]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -11,7 +13,10 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from engramdb.errors import ModelUnavailable
+from engramdb.health import RERANKER
 from engramdb.models.calibration import Calibration
+from engramdb.models.guard import ForeignGuard, Unusable
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.normalize import fingerprint, normalize_text
 from engramdb.values import EmbedderIdentity, Layer, Memory, Reason
@@ -117,17 +122,57 @@ MMR_POOL = 50
 """How many of the best are weighed against one another; the rest follow in their order."""
 
 
-class Reranker(Protocol):
+class ScoresTexts(Protocol):
     """A model that reads a question and a text together and says how well they fit, larger being better."""
-
-    @property
-    def name(self) -> str:
-        """What the answer calls it."""
-        ...
 
     def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         """Return one score per text, in [0, 1]."""
         ...
+
+
+class Reranker(ScoresTexts, Protocol):
+    """A reranker of the caller's own."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+
+RERANK_SECONDS = 5.0
+"""How long a reranker may read; a cross-encoder takes 10 to 50 ms a text on a CPU."""
+
+
+class GuardedReranker:
+    """A reranker of the caller's own behind the guard: a finite score per text, in time."""
+
+    def __init__(self, model: Reranker, guard: ForeignGuard) -> None:
+        self._model = model
+        self._guard = guard
+
+    def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return one score per text; raises `ModelUnavailable` when it cannot."""
+        given = list(texts)
+        return self._guard.call(
+            RERANKER,
+            lambda: self._model.score(question, given),
+            failure=ModelUnavailable,
+            check=lambda scores: _checked_scores(scores, len(texts)),
+            timeout_seconds=RERANK_SECONDS,
+            texts=(question, *texts),
+        )
+
+
+def _checked_scores(scores: Sequence[float], count: int) -> Sequence[float]:
+    try:
+        found = [float(one) for one in itertools.islice(scores, count + 1)]
+    except (TypeError, ValueError, OverflowError) as exc:
+        raise Unusable("returned no numbers") from exc
+    if len(found) != count:
+        raise Unusable(f"returned {'more' if len(found) > count else len(found)} scores for {count} texts")
+    if not all(map(math.isfinite, found)):
+        raise Unusable("returned a score that is no number")
+    return found
 
 
 def by_rank(
@@ -239,7 +284,7 @@ def behind_siblings(
 
 
 def by_model(
-    ranked: Sequence[Fused], question: str, texts: Mapping[int, str], model: Reranker
+    ranked: Sequence[Fused], question: str, texts: Mapping[int, str], model: ScoresTexts
 ) -> list[Fused]:
     """Return the candidates whose text is known as the model orders them, the others behind."""
     known = [one for one in ranked if one.key in texts]

@@ -17,24 +17,27 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.errors import EmbeddingError
+from engramdb.errors import EmbeddingError, EngramError
 from engramdb.index.vector import Nearest
 from engramdb.lifecycle.neighbors import FindsByWords
+from engramdb.lifecycle.screening import JudgesHostility
 from engramdb.models.calibration import Calibration
 from engramdb.policy import RecallPolicy
 from engramdb.recall.as_of import believed
-from engramdb.recall.fuse import Fused, Reranker, collapse
+from engramdb.recall.fuse import Fused, ScoresTexts, collapse
 from engramdb.recall.intent import Intent, classify
 from engramdb.recall.period import Period
 from engramdb.settings import DateOrder
 from engramdb.store.contract import ScoredKey, Store, Transaction
 from engramdb.text.terms import query_terms, said_words, terms
 from engramdb.values import (
+    Edge,
     EdgeType,
     EmbedderIdentity,
     Filters,
     Level,
     Memory,
+    MemoryId,
     Missing,
     Query,
     Reason,
@@ -166,9 +169,16 @@ def contradicted(tx: Transaction, asking: Asking, best: Sequence[tuple[Fused, Me
         for one, memory in best
         if one.key in against
         and any(
-            edge.type is EdgeType.CONTRADICTS and edge.created_at <= until for edge in tx.edges.of(memory.id)
+            edge.type is EdgeType.CONTRADICTS
+            and edge.created_at <= until
+            and tx.memories.get(_other_end(edge, memory), scope=asking.query.scope) is not None
+            for edge in tx.edges.of(memory.id)
         )
     }
+
+
+def _other_end(edge: Edge, memory: Memory) -> MemoryId:
+    return edge.target if edge.source == memory.id else edge.source
 
 
 # What was said beside a good memory is worth something too: an answer often stands next to its question.
@@ -261,7 +271,7 @@ class FindsByLinks(Protocol):
 class WeighsWords(FindsByWords, Protocol):
     """The part of the text index that recall needs."""
 
-    def rarity(self, tx: Transaction, words: Sequence[str]) -> dict[str, float]: ...
+    def rarity(self, tx: Transaction, words: Sequence[str], *, scope: Scope) -> dict[str, float]: ...
 
 
 class MatchesWords(Protocol):
@@ -279,7 +289,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     vector: FindsByVector
     graph: FindsByLinks
     policy: RecallPolicy
-    reranker: Reranker | None = None
+    reranker: ScoresTexts | None = None
     judge: JudgesQuestions | None = None
     """What reads the question beside what was found, where there is such a judge,"""
     answering_seconds: float = 0.0
@@ -289,6 +299,8 @@ class Sources(Struct, frozen=True, kw_only=True):
     date_order: DateOrder = "auto"
     forgotten: KnowsForgotten | None = None
     """What knows which of the words that were said must not be shown."""
+    hostility: JudgesHostility | None = None
+    """What tells beside the patterns whether words try to steer an agent; a quick one."""
 
 
 class KnowsForgotten(Protocol):
@@ -319,6 +331,10 @@ class Notes(Struct):
         if level is not None and list(Level).index(level) > list(Level).index(self.level):
             self.level = level
 
+    def failed(self, index: str, error: EngramError, instead: str, level: Level | None = None) -> None:
+        """Note that something failed, by its code and message, and what was done without it."""
+        self.lost(index, f"{error.code} {error.message}; {instead}", level)
+
 
 def embed(question: str, sources: Sources, notes: Notes) -> NDArray[np.float32] | None:
     """Return the question's vector; None, and a note, where the embedder fails."""
@@ -326,7 +342,7 @@ def embed(question: str, sources: Sources, notes: Notes) -> NDArray[np.float32] 
         try:
             (vector,) = sources.embedder.embed_queries([question])
         except EmbeddingError as exc:
-            notes.lost(VECTOR, str(exc), Level.TEXT_ONLY)
+            notes.failed(VECTOR, exc, "memories were found by their words only", Level.TEXT_ONLY)
             return None
         found: NDArray[np.float32] = vector
         return found

@@ -12,7 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.errors import StoreCorrupt
+from engramdb.errors import EngramError, ModelUnavailable, StoreCorrupt
+from engramdb.health import RERANKER
 from engramdb.policy import RecallPolicy
 from engramdb.recall.anchors import happened_at
 from engramdb.recall.archived import find_archived
@@ -374,7 +375,7 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
     with notes.timed("sketch"):
         sketches = tx.candidates.sketches([one.key for one in fused[:SKETCHED]])
     with notes.timed(LATE):
-        late = late_interaction(tx, fused, query.text, asking.sources, sketches)
+        late = late_interaction(tx, fused, query, asking.sources, sketches)
         compared = with_signals(fused, [late], unfound=0.0)
     added = signals(
         tx,
@@ -438,11 +439,15 @@ def read_by_judge(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
         return ranked
     with asking.notes.timed(ANSWERS):
         texts, ordered = _texts_to_read(tx, asking, ranked)
-        chances = judge.answers(asking.query.text, [text for _, text in texts], seconds=seconds)
+        try:
+            chances = judge.answers(asking.query.text, [text for _, text in texts], seconds=seconds)
+        except EngramError as exc:
+            asking.notes.failed(ANSWERS, exc, "the order of scores was kept")
+            return ranked
     if chances is None or not texts:
         return ranked
     if not chances:
-        asking.notes.lost(ANSWERS, "what answers could not be told; the order of scores was kept")
+        asking.notes.lost(ANSWERS, "there was no time to tell what answers; the order of scores was kept")
         return ranked
     found: dict[int, float] = {}
     for (key, _), chance in zip(texts, chances, strict=False):
@@ -535,17 +540,15 @@ def _reordered(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
 def _read_by_model(tx: Transaction, asking: Asking, order: list[Fused]) -> list[Fused]:
     model = asking.sources.reranker
     if model is None:
-        asking.notes.lost("reranker", "no cross-encoder is available; the order of scores was kept")
+        asking.notes.lost(RERANKER, "no cross-encoder is available; the order of scores was kept")
         return order
     top = order[: max(asking.query.limit, asking.policy.candidates // 2)]
     memories = tx.memories.by_keys([one.key for one in top])
     texts = {key: memory.content for key, memory in memories.items()}
     try:
         return by_model(order, asking.query.text, texts, model)
-    except Exception as exc:  # noqa: BLE001 - it is the user's own, and may fail in any way
-        asking.notes.lost(
-            "reranker", f"{model.name} failed ({type(exc).__name__}); the order of scores was kept"
-        )
+    except ModelUnavailable as exc:
+        asking.notes.failed(RERANKER, exc, "the order of scores was kept")
         return order
 
 

@@ -12,15 +12,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from engramdb.errors import ChatError, ChatUnavailable, InvalidQuery
-from engramdb.health import CHAT, Health
+from engramdb.health import Health
 from engramdb.models.capabilities import capabilities
-from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask
+from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask, note_invalid_reply
 from engramdb.models.prompts import answer as answer_prompt
 from engramdb.models.prompts import decompose, sufficiency
 from engramdb.policy import Policy
@@ -57,8 +58,6 @@ NO_MODEL = "no chat model takes part, so no answer was synthesised"
 NOTHING = "nothing that is stored fits, so no answer was synthesised"
 ALL_CONFIDENTIAL = "what fits is confidential and is sent to no model, so no answer was synthesised"
 NOT_THERE = "the model found no answer in the evidence"
-FLAGGED = "injection"
-"""The flag of a memory that may address models; it is evidence for people only."""
 _REF = 8
 
 
@@ -251,7 +250,7 @@ def _frozen(draft: _Draft) -> tuple[EvidenceNode, ...]:
 
 def _may_be_sent(memory: Memory) -> bool:
     """Return whether a memory may be shown to a model: nothing confidential, nothing that gives orders."""
-    return memory.security is not SecurityTier.CONFIDENTIAL and FLAGGED not in memory.flags
+    return memory.security is not SecurityTier.CONFIDENTIAL and not memory.is_suspicious
 
 
 def _why_unanswered(evidence: Sequence[Hit], *, has_shown: bool) -> str:
@@ -339,7 +338,7 @@ def reason_about(
                 least_relevance=parts.policy.recall.least_score,
                 log=parts.calls,
                 model=model,
-                failed=lambda error: parts.health.failed(CHAT, error),
+                failed=partial(note_invalid_reply, parts.health),
             ),
         )
 

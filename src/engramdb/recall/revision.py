@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from engramdb.errors import EngramError
 from engramdb.lifecycle.questions import open_questions_about
 from engramdb.lifecycle.transitions import DISPUTING
 from engramdb.recall.as_of import held_instead
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 REPLACED: Final = "replaced"
 """The signal of what stands in the place of a memory that fits."""
+PREMISES: Final = "premises"
+"""What an answer calls the look at what a question takes for granted."""
 DISPUTES: Final = "disputes"
 """Why a memory is there that the question did not find: it speaks against one that it found."""
 GONE: Final = frozenset({Status.SUPERSEDED, Status.MERGED})
@@ -202,7 +205,7 @@ def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tupl
         if edge.target == memory.id and edge.type in DISPUTING and edge.created_at <= until:
             other = tx.memories.get(edge.source, scope=asking.query.scope)
             is_of_then = asking.then.valid_at is None or (other and other.holds_at(asking.then.valid_at))
-            is_shown = other is not None and other.status in asking.query.filters.statuses
+            is_shown = tx.memories.passes(edge.source, scope=asking.query.scope, filters=asking.query.filters)
             if other is not None and is_shown and is_of_then and not other.is_over(until):
                 yield edge, other
 
@@ -247,7 +250,11 @@ def outdated_premises(
         return ()
     judge = asking.sources.judge
     said = [(old.told, new.told) for old, new in changes]
-    judged = None if judge is None else judge.rests_on(asking.query.text, said)
+    judged = None
+    try:
+        judged = None if judge is None else judge.rests_on(asking.query.text, said)
+    except EngramError as exc:
+        asking.notes.failed(PREMISES, exc, "rules told what the question takes for granted")
     found = []
     for place, (old, new) in enumerate(changes):
         is_certain = old.status is not Status.CHALLENGED
@@ -264,7 +271,7 @@ def _changes(
     """Yield what was and what is now, of what fits the question, best first and each once."""
     seen: set[str] = set()
     for old, new in _all_changes(tx, asking, hits, succession, near):
-        if old.id not in seen and asking.query.scope.sees(old.scope) and "injection" not in old.flags:
+        if old.id not in seen and asking.query.scope.sees(old.scope) and not old.is_suspicious:
             seen.add(old.id)
             yield old, new
 

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from engramdb.index.turns import TurnMatches, search_turns
+from engramdb.lifecycle.screening import Screen, origin_of_turn
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
 from engramdb.text.excerpts import Excerpt, best_excerpt
-from engramdb.text.injection import scan
 from engramdb.text.normalize import normalize_text
-from engramdb.text.pii import conceal_secrets
 from engramdb.text.pii_spoken import MAX_BETWEEN, awaited_secret
 from engramdb.text.sentences import sentences
 from engramdb.text.terms import distinct_terms, query_terms, retells
 from engramdb.values import Filters, Hit, Memory, Role, SaidTurn, Status, Turn
+from engramdb.vault.masking import mask_secrets
 
 if TYPE_CHECKING:
     from engramdb.recall.gather import KnowsForgotten
@@ -48,7 +48,6 @@ KEPT_OVERLAP = 0.6
 """A memory that holds this share of a sentence's words says what the sentence says."""
 TRUST = 0.3
 """How far what was said is believed at most: nobody has compared it with anything."""
-_SUSPICIOUS = CapturePolicy().injection_flag_above
 _OF_MEMORIES = (
     *("layers", "types", "kinds", "categories", "entities"),
     *("technologies", "paths", "languages", "sentiments"),
@@ -82,7 +81,8 @@ def find_said(tx: Transaction, asking: Asking, hits: Sequence[Hit]) -> tuple[Sai
         distinct.setdefault(normalize_text(one.excerpt.text), one)
     best = list(distinct.values())[:SCREENED]
     shown = _without_forgotten(tx, best, asking.sources.forgotten) if best else []
-    harmless = (one for one in shown if _is_harmless(one.excerpt.text))
+    screen = Screen(CapturePolicy(), asking.sources.hostility)
+    harmless = (one for one in shown if one.is_clean(screen))
     ceiling = min((hit.trust.composite for hit in hits), default=TRUST)
     return tuple(
         one.shown(ceiling=ceiling, answering=_awaited(tx, one.turn)) for one in islice(harmless, MAX_SAID)
@@ -106,11 +106,15 @@ class SaidCandidate(Struct, frozen=True):
         """The share of the question that the sentences cover, less for those who seldom tell anything."""
         return self.excerpt.covers * ROLE_SHARES[self.turn.role]
 
+    def is_clean(self, screen: Screen) -> bool:
+        """Return whether nothing in the sentences tries to give orders to a model."""
+        return screen.is_clean(self.excerpt.text, origin=origin_of_turn(self.turn.role))
+
     def shown(self, *, ceiling: float, answering: str | None) -> SaidTurn:
         """Return it as the answer shows it: believed no more than the ceiling, and no secret in it."""
         return SaidTurn(
             turn_id=self.turn.id,
-            excerpt=conceal_secrets(self.excerpt.text, answering=answering),
+            excerpt=mask_secrets(self.excerpt.text, answering=answering),
             role=self.turn.role,
             speaker=self.turn.speaker,
             session=self.turn.session,
@@ -170,8 +174,3 @@ def _is_news(sentence: str, *, asked: frozenset[str], kept: Sequence[frozenset[s
 
 def _words(memory: Memory) -> str:
     return f"{memory.content} {memory.statement or ''} {memory.verbatim or ''}"
-
-
-def _is_harmless(text: str) -> bool:
-    """Return whether nothing in a text tries to give orders to a model."""
-    return scan(text).score < _SUSPICIOUS

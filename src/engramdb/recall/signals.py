@@ -171,7 +171,7 @@ LATE_QUARTILE = 0.25
 def late_interaction(
     tx: Transaction,
     ranked: Sequence[Fused],
-    question: str,
+    query: Query,
     sources: Sources,
     sketches: Mapping[int, Sketch],
 ) -> RankingSignal:
@@ -181,9 +181,10 @@ def late_interaction(
     if sources.matcher is None or not bonus or not best or ranked[0].score < LATE_LEAST:
         return RankingSignal(name=LATE)
     speakers = {fold_name(one.speaker) for one in sketches.values() if one.speaker}
-    words = [word for word in telling_words(question) if word not in speakers]  # who spoke, says the subject
+    # Who spoke, says the subject.
+    words = [word for word in telling_words(query.text) if word not in speakers]
     texts = [f"{sketches[key].content} {sketches[key].context}" for key in best]
-    covered = sources.matcher.covers(sources.lexical.rarity(tx, words), texts)
+    covered = sources.matcher.covers(sources.lexical.rarity(tx, words, scope=query.scope), texts)
     worth = bonus * (covered - np.quantile(covered, LATE_QUARTILE))
     return RankingSignal(name=LATE, gained=dict(zip(best, worth.tolist(), strict=True)))
 

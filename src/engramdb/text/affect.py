@@ -275,7 +275,7 @@ MOST_EMPHASIS = 3
 WORD_STRENGTH = 0.85
 """Share of intensity that strong words reach without an exclamation mark."""
 
-_EMPHATIC = lazy(r"[!！]{2,}|[!?！？]*(?:!\?|\?!)[!?]*|\*\*[^*\n]{1,80}\*\*")
+_EMPHATIC = lazy(r"[!！]{2,}|[!?！？]{0,20}(?:!\?|\?!)[!?]*|\*\*[^*\n]{1,80}\*\*")
 _CAPITALS = "A-ZÄÖÜÉÈА-Я"
 _SHOUTED = lazy(
     rf"\b[{_CAPITALS}]{{2,}}\b(?:[ ,]+\b[{_CAPITALS}]+\b)+"  # two in a row; one alone may be an acronym

@@ -20,7 +20,7 @@ from engramdb.text.grammar import (
     is_past,
 )
 from engramdb.text.lexicons import word_set
-from engramdb.text.normalize import lazy
+from engramdb.text.normalize import is_like_a_sentence, lazy
 
 # Read a clause as subject, verb and rest.
 #
@@ -408,6 +408,8 @@ def has_second_verb(clause: str) -> bool:
 
 def clauses(sentence: str) -> list[str]:
     """Return the clauses of a sentence, each with its own subject."""
+    if not is_like_a_sentence(sentence):
+        return [sentence.strip(" ,;")]
     masked, hidden = _hide(sentence)
     parts = [
         clause for half in opposed(masked) for part in _independent(half) for clause in _shared_subject(part)
@@ -417,6 +419,8 @@ def clauses(sentence: str) -> list[str]:
 
 def listed(clause: str) -> list[str]:
     """Return one clause for each object of a list, or the clause itself where there is no plain list."""
+    if not is_like_a_sentence(clause):
+        return [clause]
     masked, hidden = _hide(clause)
     found = LISTABLE_VERBS.match(masked)
     if found is None:

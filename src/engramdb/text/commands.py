@@ -40,8 +40,8 @@ _FAILURE = lazy(
 )
 _IN_ADDRESS = lazy(r"://[^@/\s'\"]+@")
 _ASSIGNED_SECRET = lazy(
-    r"(?i)((?:(?:token|secret|passw(?:or)?d|api[_-]?key|auth\w*)\s*[=:]\s*|--password[= ])"
-    r"(?:(?:bearer|basic|token)\s+)?)[^\s'\"]+"
+    r"(?i)((?:(?:token|secret|passw(?:or)?d|api[_-]?key|auth\w{0,30})\s{0,8}[=:]\s{0,8}|--password[= ])"
+    r"(?:(?:bearer|basic|token)\s{1,8})?)[^\s'\"]+"
 )
 _NOTABLE = lazy(
     r"(?:git (?:commit|merge|rebase|revert|tag|push)|(?:npm|cargo|poetry|flit|uv) publish|twine upload"

@@ -12,15 +12,15 @@ import re
 from engramdb.text.normalize import lazy
 
 _PUT_IN = lazy(r"<analysis>.*?</analysis>|</?summary>", re.DOTALL)
-_PREAMBLE = lazy(r"\A.{0,400}?\bsummar(?:y|ized) [^\n]{0,60}:\s*\n", re.DOTALL | re.IGNORECASE)
+_PREAMBLE = lazy(r"\A.{0,400}?\bsummar(?:y|ized) [^\n]{0,60}:[^\S\n]*+\n", re.DOTALL | re.IGNORECASE)
 """What a program puts before it, such as that the session is continued."""
-_HEADING = lazy(r"\s{0,3}(?:\d{1,2}\.|#{1,4})\s+\W*(?P<title>[^\n]*)|\*\*(?P<bold>[^\n*]+)\*\*:?\s*\Z")
+_HEADING = lazy(r"\s{0,3}(?:\d{1,2}\.|#{1,4})\s++\W*+(?P<title>[^\n]*)|\*\*(?P<bold>[^\n*]+)\*\*:?\s*\Z")
 _PASSING = lazy(
     r"(?:all user messages|pending tasks?|current work|(?:optional )?next steps?|files and code|in progress|"
     r"todos?)\b",
     re.IGNORECASE,
 )
-_MARK = lazy(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_MARK = lazy(r"(?<!\s)\s*+(?:[-*•]|\d{1,2}[.)])\s+")
 _MAX_TITLE_WORDS = 8
 
 

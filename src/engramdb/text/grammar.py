@@ -231,7 +231,10 @@ def _rewritten(words: str, name: str) -> str:
 
 def _subject(match: re.Match[str], name: str) -> str:
     adverbs, verb = match.group("adverbs") or "", match.group("verb")
-    if match.string[: match.start()].lower().endswith(" and ") and match.group("short") is None:
+    if (
+        match.string[max(0, match.start() - 5) : match.start()].lower() == " and "
+        and match.group("short") is None
+    ):
         return f"{name}{adverbs}{match.group('rest') or ''}"  # "Tom and I are": the verb is plural
     short = match.group("short")
     if short:

@@ -167,6 +167,8 @@ MAX_CHARACTERS = 20_000
 MAX_PIECES = 8
 """Encoded pieces that are decoded in one text."""
 MAX_DEPTH = 2
+MAX_READINGS = 10
+"""Texts that are read in one: itself, what it spells undisguised, and what is encoded in it."""
 
 _INVISIBLE = lazy(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060"
@@ -200,6 +202,9 @@ _BACKWARDS = "snoitcurtsni tpmorp erongi dragersid seiromem ssapyb laever drowss
 _ROTATED = (
     "vtaber qvfertneq vafgehpgvba cerivbhf flfgrz cebzcg erirny zrzbevrf cnffjbeq sbetrg olcnff rkrphgr"
 )
+_REVERSED_SMALL = frozenset(["eht", "dna", "uoy", "ruoy", "siht", "taht", "lla", "resu", "ton", "sdrawkcab"])
+_ROT13_SMALL = frozenset(["gur", "naq", "lbh", "lbhe", "guvf", "gung", "nyy", "hfre", "abg", "jvgu"])
+"""Small words that no language has, of which two are enough."""
 _REVERSED_WORDS, _ROT13_WORDS = tuple(_BACKWARDS.split()), tuple(_ROTATED.split())
 """Looked for first: a dozen plain words are found, or not, in a tenth of the time of the pattern."""
 _VOCABULARY = lazy(  # longer words first, or "instruction" would be cut out of "instructions"
@@ -232,10 +237,32 @@ def disguises(plain: str) -> Iterator[tuple[str, str]]:
         yield "look-alike letters", plain.translate(_CONFUSABLE)
     if _LEET_SIGN.search(plain) and len(_LEET_WORD.findall(plain)) >= 2:
         yield "digits for letters", _LEET_WORD.sub(lambda match: match[0].translate(_LEET), plain)
-    if _may_hold(_REVERSED_WORDS, plain) and _REVERSED.search(plain):
+    words = set(_WORD.findall(plain))
+    if len(words & _REVERSED_SMALL) > 1 or (_may_hold(_REVERSED_WORDS, plain) and _REVERSED.search(plain)):
         yield "reversed text", plain[::-1]
-    if _may_hold(_ROT13_WORDS, plain) and _ROT13.search(plain):
+    if len(words & _ROT13_SMALL) > 1 or (_may_hold(_ROT13_WORDS, plain) and _ROT13.search(plain)):
         yield "rot13", codecs.decode(plain, "rot13")
+
+
+def readings(text: str) -> Iterator[tuple[str, str]]:
+    """
+    Yield (how, text) for every text that a reader may make of this one, as it stands first.
+
+    At most `MAX_READINGS`, and none is much longer than the text itself.
+    """
+    text = text[:MAX_CHARACTERS]
+    yield from itertools.islice(itertools.chain([("", text)], _hidden_readings(text)), MAX_READINGS)
+
+
+def _hidden_readings(text: str) -> Iterator[tuple[str, str]]:
+    folded = fold(text)
+    plain = split_words(folded)
+    yield from disguises(plain)
+    if joined := unspaced(folded):
+        yield "spaced letters", joined
+    yield from decoded(text)
+    if any(opening in text for opening, _ in _COMMENTS) or "<" in text:
+        yield from (("hidden markup", inner) for inner in hidden_markup(text))
 
 
 def _may_hold(wanted: tuple[str, ...], plain: str) -> bool:
@@ -321,7 +348,7 @@ _TAGS_TRICKS = lazy("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007
 _OVERRIDES = lazy("[\u202d\u202e]")
 _INSIDE_WORDS = lazy("(?<=[A-Za-z])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+(?=[A-Za-z ])")
 _MIXED_WORD = lazy(
-    "(?=[A-Za-z]*[\u0370-\u03ff\u0400-\u052f])(?=[\u0370-\u03ff\u0400-\u052f]*[A-Za-z])"
+    "(?=[A-Za-z]{0,39}[\u0370-\u03ff\u0400-\u052f])(?=[\u0370-\u03ff\u0400-\u052f]{0,39}[A-Za-z])"
     "[A-Za-z\u0370-\u03ff\u0400-\u052f]{3,40}"
 )
 _STYLED = lazy("[\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001d400-\U0001d7ff]")

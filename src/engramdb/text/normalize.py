@@ -44,6 +44,20 @@ def lazy(expression: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _Lazy(expression, int(flags)))
 
 
+# What the rules of grammar are tried on: a matcher that backtracks takes the square of a run of blanks or
+# letters.
+
+MAX_GRAMMAR_CHARACTERS = 2_000
+"""What is longer is not taken apart: a list, a log or an attack, and no sentence that a rule can read."""
+_RUN = lazy(r"\s{33,}|\w{161,}|[^\w\s]{81,}")
+"""So many blanks, letters or marks in a row are a table, a key or an attack."""
+
+
+def is_like_a_sentence(text: str) -> bool:
+    """Return whether a text can be one sentence, so that taking it apart is worth while and costs little."""
+    return len(text) <= MAX_GRAMMAR_CHARACTERS and _RUN.search(text) is None
+
+
 # Bring text to one form, and give it a fingerprint.
 
 _EDGE_PUNCTUATION = ".,;:!?…\"'`´‘’“”«»()[]{}、。！？，；：「」『』"

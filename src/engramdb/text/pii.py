@@ -17,7 +17,7 @@ from operator import itemgetter
 
 from msgspec import Struct
 
-from engramdb.text import pii_numbers, pii_patterns, pii_people, pii_spoken
+from engramdb.text import pii_codes, pii_numbers, pii_patterns, pii_people, pii_personal, pii_spoken
 from engramdb.text import pii_people as pii_homes
 from engramdb.text.pii_patterns import is_exact, undisguised
 from engramdb.values import SecurityTier
@@ -36,6 +36,9 @@ class PiiKind(StrEnum):
     POSTAL_ADDRESS = "postal_address"
     GOVERNMENT_ID = "government_id"
     BANK_ACCOUNT = "bank_account"
+    BIRTH_DATE = "birth_date"
+    HEALTH = "health"
+    INCOME = "income"
 
 
 CONFIDENTIAL = frozenset(
@@ -68,11 +71,16 @@ class PiiScan(Struct, frozen=True):
 _FINDERS: tuple[tuple[PiiKind, Callable[[str], Iterator[tuple[int, int]]]], ...] = (
     (PiiKind.CREDENTIAL, pii_patterns.credentials),
     (PiiKind.CREDENTIAL, pii_spoken.told_secrets),
+    (PiiKind.CREDENTIAL, pii_codes.named_codes),
     (PiiKind.EMAIL, pii_people.emails),
     (PiiKind.BANK_ACCOUNT, pii_numbers.bank_accounts),
     (PiiKind.PAYMENT_CARD, pii_numbers.payment_cards),
     (PiiKind.SSN, pii_numbers.social_security_numbers),
     (PiiKind.GOVERNMENT_ID, pii_numbers.government_ids),
+    (PiiKind.GOVERNMENT_ID, pii_codes.named_ids),
+    (PiiKind.BANK_ACCOUNT, pii_codes.named_accounts),
+    (PiiKind.BIRTH_DATE, pii_personal.birth_dates),
+    (PiiKind.INCOME, pii_personal.incomes),
     (PiiKind.POSTAL_ADDRESS, pii_homes.postal_addresses),
     (PiiKind.PHONE, pii_numbers.phones),
     (PiiKind.LOCATION, pii_homes.locations),
@@ -93,6 +101,8 @@ def classify(text: str, *, answering: str | None = None) -> PiiScan:
     """
     spans = _spans(text) + _answered(text, answering or "")
     kinds = frozenset(span.kind for span in spans)
+    if pii_personal.is_about_health(text):
+        kinds |= {PiiKind.HEALTH}
     if (plain := undisguised(text)) != text:
         kinds |= {span.kind for span in _spans(plain)}
     return PiiScan(kinds=kinds, tier=tier_of(kinds), spans=tuple(sorted(set(spans))))

@@ -347,9 +347,46 @@ _PHONE_CUE = lazy(
     r"numéro|téléphone|portable|"
     r"teléfono|móvil|número|celular|telefono|cellulare|telefone|telemóvel|телефон|номер|"
     r"позвони\w{0,4}|звонить|"
-    r"contact number|number is|number:)\b|手机|电话|手機|電話|携帯|番号|전화|핸드폰|휴대폰"
+    r"contact number|number is|number:|numara\w{0,5}|telefon\w{0,4}|gsm|cep|nr tel|"
+    r"numer\w{0,3}|komórk\w{1,3}|mobiel|tlf|puhelin\w{0,4}|nummeret|τηλ\w{0,8}|số điện thoại)\b|"
+    r"手机|电话|手機|電話|携帯|番号|전화|핸드폰|휴대폰"
 )
-_REGIONS = ("US", "GB", "DE", "FR", "ES", "IT", "RU", "CN", "JP", "IN", "BR", "NL", "PL", "KR", "AU")
+_REGIONS = (
+    "US",
+    "GB",
+    "DE",
+    "FR",
+    "ES",
+    "IT",
+    "RU",
+    "CN",
+    "JP",
+    "IN",
+    "BR",
+    "NL",
+    "PL",
+    "KR",
+    "AU",
+    "TR",
+    "SE",
+    "NO",
+    "DK",
+    "FI",
+    "PT",
+    "MX",
+    "AR",
+    "CA",
+    "IE",
+    "AT",
+    "CH",
+    "BE",
+    "CZ",
+    "ZA",
+    "NZ",
+    "GR",
+    "UA",
+    "IL",
+)
 _PHONES_CHECKED = 12
 """Candidates given to the library in one text; the tier needs one, and a page of digits must stay cheap."""
 

@@ -6,11 +6,13 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import chain
 
 from msgspec import Struct
 
+from engramdb.text.lexicons import registry
 from engramdb.text.normalize import lazy
 
 # A pattern and the words without which it cannot match.
@@ -39,6 +41,22 @@ def cued(cues: str, pattern: str) -> Cued:
 def compiled(pattern: str) -> re.Pattern[str]:
     """Return the pattern compiled, once per process."""
     return re.compile(pattern)
+
+
+@cache
+def _cues() -> Mapping[str, str]:
+    return registry("pii_cues")
+
+
+@cache
+def cue(name: str) -> re.Pattern[str]:
+    """Return the words of `data/pii_cues.toml` under a name, as a pattern that is read in any case."""
+    return re.compile(words_of(name), re.IGNORECASE)
+
+
+def words_of(name: str) -> str:
+    """Return the same as an expression, to be part of another one."""
+    return "".join(line.strip() for line in _cues()[name].splitlines())
 
 
 # Whether something beside a name or a home town might make it exact: a number, a handle, a secret's name.
@@ -119,6 +137,15 @@ _VENDOR = lazy(
             r"(?:AC|SK)[a-f0-9]{32}\b",  # Twilio
             r"dop_v1_[a-f0-9]{40,80}",  # DigitalOcean
             r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",  # Shopify
+            r"\d{8,10}:AA[\w-]{30,40}",  # Telegram
+            r"[MNO][A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,40}",  # Discord
+            r"hv[sbr]\.[\w-]{20,255}",  # Vault
+            r"(?:lin_api|ntn|secret|pscale_tkn|sbp|figd|r8|gsk|nfp|rnd|sntrys|gls?[ac]|fo1|ops)_[\w-]{20,255}",
+            r"(?:pplx|xai|PMAK|NRAK|dckr_pat|sq0(?:atp|csp)|dp\.pt|sess|tvly|lsv2_pt)[-_.][\w-]{24,255}",
+            r"dapi[a-f\d]{32}\b",  # Databricks
+            r"AGE-SECRET-KEY-1[A-Z\d]{50,70}",
+            r"pk\.eyJ[\w-]{20,255}\.[\w-]{10,128}",  # Mapbox
+            r"pat[A-Za-z\d]{14}\.[a-f\d]{64}",  # Airtable
             r"eyJ[\w-]{8,4096}\.eyJ[\w-]{4,4096}\.[\w-]{8,1024}",  # JSON web tokens
         ]
     )
@@ -161,6 +188,17 @@ _ASSIGNED = cued(
     rf"(?i)(?:(?P<password>{_NAMES_OF_PASSWORDS})|(?P<key>{_NAMES_OF_KEYS}))(?![A-Za-z]){_CONNECTOR}"
     r"(?P<value>\"[^\"\n]{3,256}\"|'[^'\n]{3,256}'|[^\s\"'，。、]{3,256})",
 )
+_FAR_NAME = cued(
+    "pass,pwd,kennwort,contraseña,senha,mot de passe,wachtwoord,hasło,parola,пароль,şifre,lösen",
+    rf"(?i)(?P<password>{_NAMES_OF_PASSWORDS}|şifre\w*|lösenord\w*)"
+    r"(?:\s[\w'’-]{1,20}){1,8}?\s?(?P<link>[:=–—])\s{0,2}"
+    r"(?P<value>\"[^\"\n]{3,256}\"|'[^'\n]{3,256}'|[^\s\"'，。、]{5,256})",
+)
+_PHRASE = cued(
+    "phrase",
+    r"(?i)(?<!\w)(?:pass[- ]?)?phrase\s?(?:[:=]|is)\s?[\"'“]?"
+    r"(?P<value>[a-z]{3,12}(?:[ -][a-z]{2,12}){3,11})(?=[\"'”.,;!]|\s*$)",
+)
 _SHORT_NAME = cued(
     "pw,pass,key",
     r"(?i)(?<![A-Za-z])(?:(?P<password>(?:pw|pass)\s?[:=]\s?|with pass\s)|(?P<key>key\s?=\s?))"
@@ -195,19 +233,21 @@ def credentials(text: str) -> Iterator[tuple[int, int]]:
     lower = text.lower()
     for pattern in (_URL_LOGIN, _HEADER, _CURL_USER):
         for match in pattern.matches(text, lower):
-            if not _PLACEHOLDER.search(match[1]):
+            if not is_placeholder(match[1]):
                 yield match.span(1)
     for match in _NUMBER_CODE.matches(text, lower):
         yield match.span(1)
-    for match in _CODES.matches(text, lower):
-        yield match.span("value")
+    for pattern in (_CODES, _PHRASE):
+        for match in pattern.matches(text, lower):
+            yield match.span("value")
     yield from assigned(text)
 
 
 def assigned(text: str) -> Iterator[tuple[int, int]]:
     """Yield values that follow the name of a secret and can be one."""
     lower = text.lower()
-    for match in (*_ASSIGNED.matches(text, lower), *_SHORT_NAME.matches(text, lower)):
+    found = (pattern.matches(text, lower) for pattern in (_ASSIGNED, _FAR_NAME, _SHORT_NAME))
+    for match in chain.from_iterable(found):
         value = match["value"].strip("\"'").rstrip(".,;!?)")
         if is_placeholder(value):
             continue

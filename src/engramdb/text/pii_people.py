@@ -334,6 +334,12 @@ _ADDRESSES = (
         rf"O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]) \d{{5}}(?:-\d{{4}})?\b",
     ),
 )
+_UK_POSTCODE = cued(
+    "road,street,lane,cottage,house,avenue,close,drive,court,terrace,farm,flat,gardens,place,way,crescent,hill,mews,"
+    "live,address,post",
+    r"(?<![A-Za-z0-9])(?P<code>[A-Z]{1,2}\d[A-Z\d]? \d[ABD-HJLNP-UW-Z]{2}|"
+    r"[ABCEGHJ-NPRSTVXY]\d[A-Z] \d[A-Z]\d)(?![A-Za-z0-9])",
+)
 _POSTCODE = cued(
     "zip,post,plz,code,código,cep,индекс,邮编,郵便",
     r"(?i:\bzip(?: ?code)?|\bpost(?:al)? ?code|\bplz|\bpostleitzahl|\bcode postal|\bcódigo "
@@ -358,7 +364,8 @@ def postal_addresses(text: str) -> Iterator[tuple[int, int]]:
     for pattern in _ADDRESSES:
         for match in pattern.matches(text, lower):
             yield match.span()
-    for match in _POSTCODE.matches(text, lower):
-        yield match.span("code")
+    for pattern in (_POSTCODE, _UK_POSTCODE):
+        for match in pattern.matches(text, lower):
+            yield match.span("code")
     for match in _CALLED_ADDRESS.matches(text, lower):
         yield match.span("address")

@@ -74,7 +74,11 @@ _LIST = cued(
     rf"(?P<list>[^\s,;]{{3,128}}(?:{_JOINT}[^\s,;]{{3,128}}){{1,{MAX_ITEMS}}})",
 )
 _ITEM = lazy(r"(?!(?:or|and|are)\b)[^\s,;/|]{3,128}(?<![?.!])")
-_SEED_NAME = lazy(r"(?i)\b(?:seed|recovery|backup|secret)[ -](?:phrase|words)|\bmnemonic\b")
+_SEED_NAME = lazy(
+    r"(?i)\b(?:seed|recovery|backup|secret)[ -](?:phrase|words|sentence)|\bmnemonic\b|"
+    r"\b(?:ledger|trezor|metamask|wallet|bitcoin|crypto|cold storage)\b.{0,40}\b(?:words|phrase|seed)\b|"
+    r"\b(?:12|24|twelve|twenty-four) words\b"
+)
 _SEED = lazy(rf"(?:(?:\d{{1,2}}[.):]\s?)?\b[a-z]{{3,8}}\b[\s,;]{{0,3}}){{{SEED_WORDS},24}}")
 _WORD = lazy(r"[^\W\d_]+")
 _SEPARATED = lazy(r"[^\s,;]+")

@@ -78,11 +78,12 @@ def first_sentence(text: str) -> str:
     """Return the first sentence that says something, with those after it that take a part of it back."""
     if not SENTENCE_END.search(text.rstrip(EDGES)):
         return text.strip()
-    end = 0
+    end = units = 0
     for one in sentences(text):
-        if end and len(UNIT.findall(text[:end])) >= MIN_SENTENCE_WORDS and not _GOES_ON.match(one):
+        if units >= MIN_SENTENCE_WORDS and not _GOES_ON.match(one):
             break
         end = text.find(one, end) + len(one)
+        units += len(UNIT.findall(one))
     return text[:end].strip()
 
 
@@ -93,9 +94,10 @@ def condense(text: str, words: int) -> str:
         return text.strip()
     kept = set(range(_beginning(text, units, words)))
     ends, clauses = [unit.end() for unit in units], _clauses(text, units)
+    clause_ends = [last for _, last in clauses]
     for start, end in _find(text):
         place = bisect_right(ends, start)
-        first, last = next(span for span in clauses if place < span[1])
+        first, last = clauses[bisect_right(clause_ends, place)]
         if last - first > MAX_CLAUSE_WORDS:
             first, last = max(first, place - WORDS_BEFORE), min(last, place + WORDS_AFTER)
         kept.update(range(first, last), range(place, bisect_right(ends, end - 1) + 1))

@@ -29,7 +29,9 @@ _WHOLE = lazy(
     rf"|{paired(MAX_WHOLE_CHARACTERS, in_line=True)}"
     r"|\([^()\n]{1,N}\)".replace("N", str(MAX_WHOLE_CHARACTERS))
 )
-_END = lazy(r"(?P<wide>[。！？｡]+[”」』）\"']*)|(?P<mark>[.!?…]+)(?P<closing>[\"'”’»)\]*_]*)(?=\s|\Z)")
+_END = lazy(
+    r"(?P<wide>[。！？｡]+[”」』）\"']*)|(?<![.!?…])(?P<mark>[.!?…]++)(?P<closing>[\"'”’»)\]*_]*+)(?=\s|\Z)"
+)
 _LAST_WORD = lazy(r"\S+\Z")
 
 

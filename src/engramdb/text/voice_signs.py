@@ -60,7 +60,7 @@ _HANDS_OVER = lazy(
 )
 _PERSONAS = _whole("personas")
 _PLAYS = lazy(
-    rf"\W*(?:[\w']+ ){{0,3}}?(?i:{voice_cues('plays')}) (?:[A-ZÀ-Þ][\w'’-]*[ ]?){{1,3}}(?=[.,:!(\n]|\Z)"
+    rf"\W*+(?:[\w']+ ){{0,3}}?(?i:{voice_cues('plays')}) (?:[A-ZÀ-Þ][\w'’-]*[ ]?){{1,3}}(?=[.,:!(\n]|\Z)"
 )
 _PLAYED = lazy(r"[.!?…:]\s+")
 _WHOSE = lazy(rf"\W+(?:[\w'’-]+ ){{0,4}}?(?:{voice_cues('whose')}|{voice_cues('messages')})(?!\w)")

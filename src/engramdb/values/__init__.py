@@ -14,7 +14,22 @@ from engramdb.values.document import PutDocument, RemoveDocument, DocumentMessag
 from engramdb.values.insight import DreamChange, DreamReport, StepOutcome, StepReport
 from engramdb.values.entity import Edge, EdgeType, check_edge
 from engramdb.values.entity import Entity, EntityProfile, EntityType, Mention
-from engramdb.values.event import Act, ActId, Action, AuditEvent, Erasure, HistoryEvent, Undone, UnlearnedTurn
+from engramdb.values.event import (
+    SEARCHES,
+    Act,
+    ActId,
+    Action,
+    AuditEvent,
+    AuditFilters,
+    Erasure,
+    ErasureMention,
+    HistoryEvent,
+    MentionKind,
+    Outcome,
+    Undone,
+    UnlearnedTurn,
+)
+from engramdb.values.files import ErasedFile, FileKind, FileOutcome, WrittenFile
 from engramdb.values.importing import ImportKind, ImportOrigin, ImportReport, Refusal
 from engramdb.values.insight import (
     Answered,
@@ -94,7 +109,7 @@ from engramdb.values.report import (
     WorkerState,
 )
 from engramdb.values.scope import GLOBAL, Scope
-from engramdb.values.memory import Actor, ActorKind, BELIEVED, Status, check_move
+from engramdb.values.memory import Actor, ActorKind, BELIEVED, Status, Surface, check_move
 from engramdb.values.turn import Box, TaskOutcome, Role, Support, Turn
 from engramdb.values.window import (
     Brief,
@@ -114,6 +129,7 @@ __all__ = [
     "BELIEVED",
     "CATEGORIES",
     "GLOBAL",
+    "SEARCHES",
     "AccessLog",
     "Act",
     "ActId",
@@ -127,6 +143,7 @@ __all__ = [
     "Answered",
     "ArchivedMatch",
     "AuditEvent",
+    "AuditFilters",
     "Backup",
     "Box",
     "Breadth",
@@ -158,11 +175,15 @@ __all__ = [
     "Entity",
     "EntityProfile",
     "EntityType",
+    "ErasedFile",
     "Erasure",
+    "ErasureMention",
     "EvidenceItem",
     "EvidenceNode",
     "ExportedMemory",
     "Fate",
+    "FileKind",
+    "FileOutcome",
     "Filters",
     "Forecast",
     "ForecastChange",
@@ -187,6 +208,7 @@ __all__ = [
     "MemoryId",
     "MemoryType",
     "Mention",
+    "MentionKind",
     "Missing",
     "Mode",
     "ModelCall",
@@ -195,6 +217,7 @@ __all__ = [
     "NotebookChange",
     "NotebookReport",
     "Origin",
+    "Outcome",
     "OutdatedPremise",
     "Outlook",
     "PartHealth",
@@ -227,6 +250,7 @@ __all__ = [
     "Sufficiency",
     "Summary",
     "Support",
+    "Surface",
     "TaskOutcome",
     "Tier",
     "Timeline",
@@ -244,6 +268,7 @@ __all__ = [
     "WorkingItem",
     "WorkingLine",
     "WorkingMemory",
+    "WrittenFile",
     "check_edge",
     "check_move",
     "new_id",

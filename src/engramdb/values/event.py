@@ -9,7 +9,9 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
+from engramdb.values.files import ErasedFile
 from engramdb.values.memory import Actor, MemoryId, Status
+from engramdb.values.scope import Scope
 
 # What happened: the history of one memory and the audit trail of the whole store.
 #
@@ -21,7 +23,7 @@ ActId: TypeAlias = str
 
 
 class Action(StrEnum):
-    """The verbs that change a store."""
+    """What is done in a store: the verbs that change it, and those that look."""
 
     OBSERVE = "observe"
     REMEMBER = "remember"
@@ -42,6 +44,7 @@ class Action(StrEnum):
     FOREIGN_INDEX = "foreign_index"
     PIN = "pin"
     UNPIN = "unpin"
+    RELEASE = "release"
     RELABEL = "relabel"
     SET_STATUS = "set_status"
     LINK = "relate"
@@ -59,6 +62,48 @@ class Action(StrEnum):
     NOTEBOOK = "notebook"
     ANSWER = "answer"
     UNDO = "undo"
+    REVEAL = "reveal"
+    """A secret was shown to somebody who asked for it by name."""
+    FLUSH = "flush"
+    WORKING_MEMORY = "working_memory"
+    AUTHENTICATE = "authenticate"
+    """A token was refused."""
+    RECALL = "recall"
+    CONTEXT = "context"
+    LIST = "list"
+    GET = "get"
+    """One memory, or what is known of it: its history, evidence, origin."""
+    TURNS = "turns"
+    TIMELINE = "timeline"
+    ENTITY = "entity"
+    REASON = "reason"
+    EXPORT = "export"
+    DOCUMENTS = "documents"
+    INSIGHT = "insight"
+    """Questions, domains, summaries and reflections."""
+
+    @property
+    def is_search(self) -> bool:
+        """Whether it only reads."""
+        return self in SEARCHES
+
+
+SEARCHES = frozenset(
+    {
+        *(Action.RECALL, Action.CONTEXT, Action.LIST, Action.GET, Action.TURNS, Action.TIMELINE),
+        *(Action.ENTITY, Action.REASON, Action.EXPORT, Action.DOCUMENTS, Action.INSIGHT),
+    }
+)
+"""Actions that only read."""
+
+
+class Outcome(StrEnum):
+    """How an action ended."""
+
+    DONE = "done"
+    DENIED = "denied"
+    """The one who asked may not do it."""
+    FAILED = "failed"
 
 
 class HistoryEvent(Struct, frozen=True, kw_only=True):
@@ -85,7 +130,7 @@ class HistoryEvent(Struct, frozen=True, kw_only=True):
 
 
 class AuditEvent(Struct, frozen=True, kw_only=True):
-    """Who did what, when; `target` is an id and `detail` holds counts and reasons only."""
+    """Who did what, when, where, and how it ended; `detail` holds counts and reasons only, never words."""
 
     number: int | None = None
     """Its place in the trail, given by the store: `audit(before=…)` tells what came before it."""
@@ -96,13 +141,56 @@ class AuditEvent(Struct, frozen=True, kw_only=True):
     """What was done."""
     actor: Actor = Actor()
     """Who did it."""
+    scope: Scope | None = None
+    """Where it was done; None where it was the whole store, or an older version noted it."""
+    outcome: Outcome = Outcome.DONE
+    """Whether it was done, denied or failed."""
     target: str | None = None
     """The id of what it was done to."""
     detail: Mapping[str, Any] = field(default_factory=dict)
     """Counts and reasons, by name."""
 
 
+class AuditFilters(Struct, frozen=True, kw_only=True):
+    """Which events of the audit are wanted; what is left out is not asked for."""
+
+    actor: str | None = None
+    """Done by the one of this name."""
+    token: str | None = None
+    """Done with the token of this id."""
+    action: Action | None = None
+    """What was done."""
+    outcome: Outcome | None = None
+    """How it ended."""
+    since: datetime | None = None
+    """Not earlier than this."""
+    scope: Scope | None = None
+    """Done in this scope or inside it."""
+    is_exact: bool = False
+    """Whether only what was done in exactly that scope counts."""
+
+
 # What an erasure took, or would take: ids and counts, since the words are gone.
+
+
+class MentionKind(StrEnum):
+    """What mentions something."""
+
+    MEMORY = "memory"
+    TURN = "turn"
+    DOCUMENT = "document"
+    QUESTION = "question"
+
+
+class ErasureMention(Struct, frozen=True, kw_only=True):
+    """Something else that holds the words of an erased memory, or the name of an erased user."""
+
+    kind: MentionKind
+    """What it is."""
+    id: str
+    """Its id; of a document, its number."""
+    scope: Scope
+    """Where it was said."""
 
 
 class Erasure(Struct, frozen=True, kw_only=True):
@@ -126,6 +214,12 @@ class Erasure(Struct, frozen=True, kw_only=True):
     """Whether the file was written again, so that not a byte of the words is left in it."""
     why: str = ""
     """Why it is not clean."""
+    files: tuple[ErasedFile, ...] = ()
+    """Every file that we wrote and that may hold words, and what was or would be done with it."""
+    mentions: tuple[ErasureMention, ...] = ()
+    """What else holds the words or the name and was left; with `mentions` it is erased as well."""
+    mentions_erased: int = 0
+    """How many of those were erased, because it was asked for."""
 
 
 # What taking back a message has changed.

@@ -84,5 +84,8 @@ class ImportReport(Struct, frozen=True, kw_only=True):
     """Memories whose file says something else now; the new ones took their place."""
     retired: int = 0
     """Memories whose file, or part of it, is no longer there."""
+    clamped: Mapping[str, int] = field(default_factory=dict)
+    """What was claimed and cannot be, by what it is: `confidence` above what imports are trusted with, and
+    `times` that are over before they begin, still to come, or before 1900; they became the import's."""
     left_out: int = 0
     """Files that are of no kind that can be imported."""

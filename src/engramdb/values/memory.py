@@ -49,13 +49,44 @@ class ActorKind(StrEnum):
     RULE = "rule"
 
 
+class Surface(StrEnum):
+    """How an actor reaches the store."""
+
+    PYTHON = "python"
+    CLI = "cli"
+    HTTP = "http"
+    MCP = "mcp"
+    HOOK = "hook"
+    """A hook of the program that the person types into."""
+    INTEGRATION = "integration"
+    """A tool that another framework gives to its model."""
+
+
 class Actor(Struct, frozen=True, kw_only=True):
-    """The one who changes something: a person, an agent that acts for one, or a rule of ours."""
+    """The one who does something: a person, an agent that acts for one, or a rule of ours."""
 
     name: str = "user"
     """What the one is called."""
     kind: ActorKind = ActorKind.PERSON
     """Whether it is a person, an agent or a rule."""
+    surface: Surface | None = None
+    """How the one reached the store; None for a rule, and for what a version noted that did not ask."""
+    token: str | None = None
+    """The id of the token that was shown, which is no secret; None where none was."""
+
+    @property
+    def relays(self) -> bool:
+        """Whether what it reports as the person's words is hearsay: hooks hand on what was typed."""
+        return self.kind is ActorKind.AGENT and self.surface is not Surface.HOOK
+
+    @property
+    def own_source(self) -> Source:
+        """Whose word it is where it says nothing else: a person's own, or an agent's conclusion."""
+        return Source.ASSISTANT if self.kind is ActorKind.AGENT else Source.HUMAN
+
+    def is_same_as(self, other: Actor) -> bool:
+        """Return whether both are the same one, whichever way each came in."""
+        return (self.name, self.kind) == (other.name, other.kind)
 
 
 BELIEVED = frozenset({Status.ACTIVE, Status.CHALLENGED})
@@ -262,10 +293,20 @@ PROFILES = f"{DREAMT}profiles"
 """How the extractor of a profile begins."""
 DIGESTS = (f"{DREAMT}crystals", PROFILES)
 """How the extractor of a memory begins that stands for many others, and is kept up to date by the dreams."""
+INJECTION = "injection"
+"""The flag of a memory that reads like an instruction to an agent: it enters no window by itself."""
+QUARANTINED = "quarantined"
+"""The flag of an import that reads like one: it enters no window by itself until a person releases it."""
 RETURNED = "forgotten before "
 """How the flag begins of a memory that the person has brought back; the day of the forgetting follows."""
 DOCUMENT_EXTRACTOR = "shelf"
 """The extractor of a memory that only stored documents state."""
+
+
+MAX_RELAYED_CONFIDENCE = 0.95
+"""For what an agent reports as the person's words: the least that still counts as explicit."""
+MAX_HEARD_CONFIDENCE = 0.9
+"""For what an agent concluded and for imported text: implied, whatever is claimed."""
 
 
 class Provenance(Struct, frozen=True, kw_only=True):
@@ -275,6 +316,8 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """What kind of source stated it."""
     speaker: str | None = None
     """Who said it."""
+    relayed_by: str | None = None
+    """The agent that reported it as the person's words; None where no agent stands between."""
     voice: Voice = Voice.OWN
     """Whose words they are: the speaker's own, or pasted, forwarded, quoted, code, a log."""
     session: str | None = None
@@ -285,6 +328,13 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """The memories that it was concluded from."""
     wordings: tuple[MemoryId, ...] = ()
     """The memories that say the same in other words: merged into it, it stands for them."""
+
+    @property
+    def max_confidence(self) -> float:
+        """How far it may be believed on this word alone: nobody's is worth as much as the person's own."""
+        if self.source is Source.HUMAN:
+            return 1.0 if self.relayed_by is None else MAX_RELAYED_CONFIDENCE
+        return MAX_HEARD_CONFIDENCE
 
 
 class Moment(Struct, frozen=True, kw_only=True):
@@ -514,6 +564,11 @@ class Memory(Struct, frozen=True, kw_only=True):
     def told(self) -> str:
         """What it says to one who was not there: the statement where there is one, otherwise its words."""
         return self.statement or self.content
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether it reads like an instruction to an agent, which keeps it out of automatic windows."""
+        return INJECTION in self.flags
 
     @property
     def forgotten_before(self) -> str | None:

@@ -24,7 +24,7 @@ MAX_WORD_CHARACTERS = 1000
 
 SENTIMENTS = ("positive", "negative", "neutral")
 _IN_COLUMNS = ("statuses", "layers", "types", "kinds", "categories")
-_IN_WORDS = ("entities", "technologies", "paths", "languages", "sentiments", "speakers", "sessions")
+_IN_WORDS = ("entities", "technologies", "paths", "languages", "sentiments", "speakers", "sessions", "flags")
 
 
 class Mode(StrEnum):
@@ -94,6 +94,8 @@ class Filters(Struct, frozen=True, kw_only=True):
     sessions: Annotated[
         frozenset[str], _filter("Filter by conversation", "session", options=("--from-session",))
     ] = frozenset()
+
+    flags: Annotated[frozenset[str], _filter("Filter by flag, such as quarantined", "flag")] = frozenset()
 
     def __post_init__(self) -> None:
         for name, moment in (("since", self.since), ("until", self.until)):

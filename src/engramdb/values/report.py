@@ -7,6 +7,8 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
+from engramdb.values.scope import Scope
+
 # How the parts of a store fare, and what its background does.
 
 
@@ -30,6 +32,21 @@ class PartHealth(Struct, frozen=True, kw_only=True):
         if self.last_failure is None:
             return False
         return self.last_success is None or self.last_failure >= self.last_success
+
+
+class BreakerState(Struct, frozen=True, kw_only=True):
+    """The circuit breaker of a part that failed too often or too slowly, in this process."""
+
+    part: str
+    """What the part is called."""
+    state: str = "closed"
+    """`closed` while it works, `open` while it is left alone, `half-open` while its next call probes it."""
+    failures: int = 0
+    """How often in a row it has failed."""
+    retry_seconds: float = 0.0
+    """In how many seconds it is tried again."""
+    reason: str | None = None
+    """Code and message of its last failure."""
 
 
 class SchedulerState(Struct, frozen=True, kw_only=True):
@@ -83,6 +100,8 @@ class WorkerState(Struct, frozen=True, kw_only=True):
     """The job that it works on now."""
     waiting: int = 0
     """How many jobs wait for it."""
+    restarts: int = 0
+    """How often the thread has died and was started again."""
     jobs: tuple[JobState, ...] = ()
     """How each of its jobs fares."""
 
@@ -152,6 +171,8 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """What the chat model was asked so far in every process, by purpose."""
     index: IndexReport | None = None
     """The vector index of this process; None before the first question."""
+    read_only: str | None = None
+    """Why the store can be read and not written now; None where it can be written."""
     disk_free_bytes: int | None = None
     """Room on the disk of the store."""
     entities: int = 0
@@ -168,8 +189,12 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """What this process has used."""
     all_parts: tuple[PartHealth, ...] = ()
     """What any process has ever used, as it fared last."""
+    breakers: tuple[BreakerState, ...] = ()
+    """Parts that are left alone for a while because they kept failing."""
     advice: tuple[str, ...] = ()
     """What to do, where something should be done."""
+    scope: Scope | None = None
+    """Whose view this is: counts of what the scope sees, and nothing of the store; None for the whole."""
 
 
 class Check(Struct, frozen=True, kw_only=True):
@@ -187,11 +212,46 @@ class Check(Struct, frozen=True, kw_only=True):
     """What was done to repair it."""
 
 
+class SalvagedTable(Struct, frozen=True, kw_only=True):
+    """What was saved of one table of a damaged store."""
+
+    name: str
+    """The table."""
+    rows: int
+    """How many rows were saved."""
+    lost: int = 0
+    """How many rows are lost, at least."""
+    ids: tuple[str, ...] = ()
+    """The ids of lost rows, where an index still names them."""
+    why: str = ""
+    """What could not be read; empty where all was."""
+
+
+class SalvageReport(Struct, frozen=True, kw_only=True):
+    """What was saved of a damaged store into a new one."""
+
+    path: str
+    """The new store."""
+    read_from: str
+    """The damaged store, which was left as it is."""
+    tables: tuple[SalvagedTable, ...] = ()
+    """What was saved, table by table."""
+    changed: tuple[str, ...] = ()
+    """Memories that were saved and do not say what they were stored with."""
+
+    @property
+    def lost(self) -> int:
+        """How many rows are lost, at least."""
+        return sum(table.lost for table in self.tables)
+
+
 class DoctorReport(Struct, frozen=True, kw_only=True):
     """Everything that `doctor` looked at."""
 
     checks: tuple[Check, ...]
     """What was looked at, in order."""
+    salvaged: SalvageReport | None = None
+    """What was saved into a new store, where that was asked for."""
 
     @property
     def ok(self) -> bool:
@@ -204,3 +264,16 @@ class Backup(Struct, frozen=True, kw_only=True):
 
     path: str
     size_bytes: int
+    made_at: datetime | None = None
+    """When it was made."""
+
+
+class RestoredBackup(Struct, frozen=True, kw_only=True):
+    """A backup that was put in the place of a store."""
+
+    store: str
+    """The store."""
+    backup: str
+    """The backup, which stays."""
+    aside: str | None = None
+    """Where what was in its place is kept."""

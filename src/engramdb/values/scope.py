@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import unicodedata
 from collections.abc import Iterator
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import force_setattr
 
 from engramdb.errors import InvalidScope
 
@@ -29,6 +31,9 @@ class Scope(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name, part in zip(self.__struct_fields__, self.parts, strict=True):
             _check_name(name, part)
+            if part is not None and not unicodedata.is_normalized("NFC", part):
+                # Two spellings that look the same are one name.
+                force_setattr(self, name, unicodedata.normalize("NFC", part))
 
     @property
     def parts(self) -> tuple[str | None, ...]:

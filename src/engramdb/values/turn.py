@@ -52,6 +52,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     """The conversation."""
     scope: Scope = GLOBAL
     """Who it belongs to."""
+    relayed_by: str | None = None
+    """The agent that reported it as the person's words; None where no agent stands between."""
 
 
 # Box: memories that were stored under one topic, one after the other.

@@ -53,6 +53,9 @@ from engramdb.verbs.verb import (
 
 CHANGE = "See and change memories"
 Reinstate = Annotated[bool, about("Let what it had superseded count again.")]
+Reveal = Annotated[
+    bool, about("Show secrets whole, to those who may see them; it is audited.", only=("cli", "http"))
+]
 MAX_STATEMENTS = 1000
 """Statements in one request; a writer with more sends several, and learns after each what is durable."""
 
@@ -69,7 +72,13 @@ class Statement(Request, frozen=True, kw_only=True):
     kind: Annotated[
         Kind | None, about("Whether it happened once, or holds until replaced.", metavar="NAME")
     ] = None
-    source: Annotated[Source, about("Where it came from.", metavar="NAME")] = Source.HUMAN
+    source: Annotated[
+        Source | None,
+        about(
+            "Where it came from; where left out, who states it: human, or assistant for an agent.",
+            metavar="NAME",
+        ),
+    ] = None
     speaker: Annotated[str | None, about("Who said it.", metavar="NAME")] = None
     session: Session | None = None
     occurred_at: Annotated[Moment | None, about("When it happened (ISO 8601).")] = None
@@ -134,6 +143,7 @@ class RememberManyRequest(ScopedRequest, frozen=True, kw_only=True):
         drafts = []
         for one in self.statements:
             given = one.arguments()
+            given["source"] = given["source"] or engram.actor.own_source
             told = Provenance(**{name: given.pop(name) for name in ("source", "speaker", "session")})
             drafts.append(Draft(scope=place, provenance=told, **given))
         return list(engram.remember_many(drafts, **options))
@@ -165,6 +175,7 @@ class ListRequest(ScopedRequest, frozen=True, kw_only=True):
     filters: Annotated[Filters, about("What a memory must be to count.")] = Filters()
     as_of: Annotated[Moment | None, about("Those believed at this moment, as they were then.")] = None
     valid_at: Annotated[Moment | None, about("Those true at this moment.")] = None
+    reveal: Reveal = False
 
 
 @verb(
@@ -178,6 +189,8 @@ class ListRequest(ScopedRequest, frozen=True, kw_only=True):
 )
 class GetRequest(OneMemory, frozen=True, kw_only=True):
     """Show one memory with everything that is known about it."""
+
+    reveal: Reveal = False
 
 
 @verb(
@@ -425,7 +438,8 @@ class EraseRequest(ScopedRequest, frozen=True, kw_only=True):
     """
     Erase a memory with all that holds its words, or everything of a user. It cannot be undone.
 
-    `dry_run` only counts what would go. `is_file_clean` says whether no byte is left in the file.
+    `dry_run` only counts what would go. `is_file_clean` says whether no byte is left in the store's file,
+    `files` what was done with every other file that we wrote. `mentions` lists what else holds the words.
     """
 
     id: Annotated[MemoryName | None, about("The memory; without one, everything of the user.")] = None
@@ -435,6 +449,7 @@ class EraseRequest(ScopedRequest, frozen=True, kw_only=True):
     ] = None
     reason: Annotated[str, about("Why, for the audit.", metavar="TEXT")] = ""
     dry_run: Annotated[bool, about("Erase nothing and only count.")] = False
+    mentions: Annotated[bool, about("Also erase what only mentions the words of the memory.")] = False
 
 
 @verb(
@@ -462,6 +477,25 @@ class PinRequest(OneMemory, frozen=True, kw_only=True):
 )
 class UnpinRequest(OneMemory, frozen=True, kw_only=True):
     """Let a memory age again."""
+
+
+@verb(
+    "release",
+    gives=Memory,
+    writes=True,
+    idempotent=True,
+    http=Route(method="POST", path="/v1/release", tag="life", refusals=frozenset({409})),
+    cli=Command(words="release", section=CHANGE, examples=('release 3f2a9c1b --reason "my own note"',)),
+    example={"id": EXAMPLE_ID},
+)
+class ReleaseRequest(OneMemory, frozen=True, kw_only=True):
+    """
+    Let a memory that was held back as suspicious into automatic windows.
+
+    `engram list --flag quarantined` shows the imports that wait for it. Only a person may.
+    """
+
+    reason: Why = ""
 
 
 @verb(

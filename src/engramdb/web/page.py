@@ -100,7 +100,7 @@ def page_routes(engram: Engram) -> list[Route]:
     ]
 
 
-class Form(Struct, frozen=True):
+class PageForm(Struct, frozen=True):
     """What a form has sent; a field that is not there is empty."""
 
     sent: Mapping[str, str]
@@ -118,19 +118,19 @@ class WebPage:
         self._render = PageRenderer(engram)
         self._loading = threading.Lock()
 
-    def endpoint(self, act: Callable[[Form], Response]) -> Callable[[HttpRequest], Awaitable[Response]]:
+    def endpoint(self, act: Callable[[PageForm], Response]) -> Callable[[HttpRequest], Awaitable[Response]]:
         """Return an endpoint that reads a form and acts on it in a worker thread."""
 
         async def answer(request: HttpRequest) -> Response:
             body = await request.body()
             sent = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
-            return await run_in_threadpool(act, Form(dict(sent)))
+            return await run_in_threadpool(act, PageForm(dict(sent)))
 
         return answer
 
     def show(self, request: HttpRequest) -> Response:
         """Show the page, with the answer where there is a question."""
-        asked = Form(dict(request.query_params))
+        asked = PageForm(dict(request.query_params))
         return self._render(
             PageVisit(
                 question=asked["q"],
@@ -141,7 +141,7 @@ class WebPage:
             )
         )
 
-    def remember(self, form: Form) -> Response:
+    def remember(self, form: PageForm) -> Response:
         """Store what was written."""
         try:
             memory = self._engram.remember(form["content"])
@@ -151,7 +151,7 @@ class WebPage:
             return _back(note="returned", undo=memory.id)
         return _back(note="strengthened" if memory.reinforcements else "remembered", undo=memory.id)
 
-    def load_sample(self, _form: Form) -> Response:
+    def load_sample(self, _form: PageForm) -> Response:
         """Fill an empty store with the sample life of `engram demo`."""
         try:
             with self._loading:  # a second click waits, and finds the store filled
@@ -160,7 +160,7 @@ class WebPage:
             return self._render(PageVisit(error=exc))
         return _back(note="sample")
 
-    def forget(self, form: Form) -> Response:
+    def forget(self, form: PageForm) -> Response:
         """Forget one memory and return to the question."""
         try:
             self._engram.forget(form["id"], reason="forgotten on the page")
@@ -168,7 +168,7 @@ class WebPage:
             return self._render(PageVisit(question=form["q"], error=exc))
         return _back(note="forgotten", q=form["q"], undo=form["id"])
 
-    def undo(self, form: Form) -> Response:
+    def undo(self, form: PageForm) -> Response:
         """Undo what was done last to a memory, and return to the question."""
         try:
             self._engram.undo(form["id"], reason="undone on the page")
@@ -176,7 +176,7 @@ class WebPage:
             return self._render(PageVisit(question=form["q"], error=exc))
         return _back(note="undone", q=form["q"])
 
-    def feedback(self, form: Form) -> Response:
+    def feedback(self, form: PageForm) -> Response:
         """Note whether a memory helped with the question, and return to it."""
         try:
             is_helpful = _verdict(form["helpful"])

@@ -11,10 +11,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 from engramdb.models.chat import BadReply
-from engramdb.text.pii import conceal_secrets
+from engramdb.text.pii_spoken import awaited_secret
+from engramdb.vault.disclosure import Audience, disclose_text
 
 # Put other people's words into a prompt so that they stay words, and secrets stay on this machine. Every
-# prompt quotes through here: a model may run anywhere, so nothing confidential is sent to any.
+# prompt quotes through here: a model may run anywhere, so it is told what a model elsewhere may be told.
 
 MARK_CHARACTERS = 12
 
@@ -38,19 +39,23 @@ def quote(records: Iterable[Mapping[str, Any]], *, title: str) -> str:
 
 def conversation(messages: Iterable[tuple[str, str]], *, most: int) -> str:
     """Return messages, each a role and its words, as data, each cut to so many characters."""
-    told = [{"role": role, "words": clip(words, most)} for role, words in messages]
+    heard: list[str] = []
+    told: list[dict[str, str]] = []
+    for role, words in messages:
+        told.append({"role": role, "words": clip(words, most, answering=awaited_secret(heard))})
+        heard.append(words)
     return quote(told, title="CONVERSATION")
 
 
-def clip(words: str, most: int) -> str:
-    """Return the beginning of a text; secrets are concealed first, since half of one is not recognized."""
-    safe = conceal_secrets(words)
+def clip(words: str, most: int, *, answering: str | None = None) -> str:
+    """Return the beginning of a text; secrets are masked first, since half of one is not recognized."""
+    safe = disclose_text(words, Audience.REMOTE_MODEL, answering=answering) or ""
     return safe if len(safe) <= most else f"{safe[: most - 1]}…"
 
 
 def _without_secrets(value: Any) -> Any:
     if isinstance(value, str):
-        return conceal_secrets(value)
+        return disclose_text(value, Audience.REMOTE_MODEL)
     if isinstance(value, Mapping):
         return {name: _without_secrets(one) for name, one in value.items()}
     return [_without_secrets(one) for one in value] if isinstance(value, list | tuple) else value

@@ -15,8 +15,8 @@ from typing import Final
 
 from engramdb.models.chat import BadReply, CallLog, ChatModel, ChatPrompt, ChatQuestion, ask
 from engramdb.models.prompts.replies import quote, spoken
-from engramdb.text.pii import conceal_secrets
 from engramdb.text.tokens import count_tokens
+from engramdb.vault.disclosure import Audience, disclose_text
 
 PURPOSE: Final = "summary"
 VERSION: Final = 1
@@ -39,7 +39,7 @@ _FREE = frozenset({"I", "User"})
 def fill(statements: Sequence[str], *, title: str, tokens: int) -> ChatPrompt:
     """Return the prompt for statements about one subject."""
     listed = quote([{"statement": one} for one in statements], title="STATEMENTS")
-    subject, words = conceal_secrets(title), tokens * 3 // 4
+    subject, words = disclose_text(title, Audience.REMOTE_MODEL) or "", tokens * 3 // 4
     closing = f"Write what these statements about {subject!r} say together, in at most {words} words."
     return ChatPrompt(system=SYSTEM, user=f"{listed}\n\n{closing}", name="summary", max_tokens=MAX_TOKENS)
 

@@ -35,9 +35,11 @@ from engramdb.store.contract.lookup import (
     Snapshots,
     Sweeps,
     Terms,
+    TermStatistics,
     TraitRows,
     TurnTerms,
     Vectors,
+    scope_term,
 )
 from engramdb.store.contract.memories import (
     Appearance,
@@ -45,6 +47,7 @@ from engramdb.store.contract.memories import (
     Changes,
     EdgeColumns,
     Entities,
+    ScopeTally,
     ScoredKey,
     HandedOut,
     Memories,
@@ -100,6 +103,7 @@ __all__ = [
     "RecallCount",
     "Related",
     "Replays",
+    "ScopeTally",
     "Scopes",
     "ScoredKey",
     "SharedEntities",
@@ -111,6 +115,7 @@ __all__ = [
     "SummaryNode",
     "Sweep",
     "Sweeps",
+    "TermStatistics",
     "Terms",
     "TopicSnapshot",
     "TraitRows",
@@ -120,4 +125,5 @@ __all__ = [
     "Turns",
     "Vectors",
     "WithdrawnWords",
+    "scope_term",
 ]

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from engramdb.policy import AgingPolicy
 from engramdb.store.contract.memories import (
     Changes,
@@ -23,6 +25,7 @@ from engramdb.store.contract.memories import (
 from engramdb.values import (
     Actor,
     AuditEvent,
+    AuditFilters,
     Edge,
     EdgeType,
     EmbedderIdentity,
@@ -46,8 +49,26 @@ if TYPE_CHECKING:  # a verb that looks at one memory loads no arrays
 # Part of `store.contract`; all of it is derived and can be made again, except the links.
 
 
+class TermStatistics(Struct, frozen=True):
+    """How common some terms are among the memories that a scope may see."""
+
+    memories: int
+    """How many of them the text index holds."""
+    frequencies: Mapping[str, int]
+    """In how many of them each of the terms stands; 0 for unknown ones."""
+
+
+def scope_term(number: int) -> str:
+    """Return the term under which a text index has everything of the scope with this number."""
+    return f"={number}"
+
+
 class Terms(Protocol):
-    """The text index."""
+    """
+    The text index of memories, asked from within a scope.
+
+    No answer, count or weight depends on memories that the scope may not see.
+    """
 
     @property
     def version(self) -> int:
@@ -66,12 +87,8 @@ class Terms(Protocol):
         """Empty the index for a rebuild under this version of the cutting rules."""
         ...
 
-    def count(self) -> int:
-        """Return how many memories are indexed."""
-        ...
-
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """Return in how many memories each term stands; 0 for unknown ones."""
+    def statistics(self, terms: Sequence[str], *, scope: Scope) -> TermStatistics:
+        """Return how many memories of those that a scope may see hold each term, and how many there are."""
         ...
 
     def search(
@@ -80,12 +97,16 @@ class Terms(Protocol):
         """Return memories with any of the terms, best first by the sum of the weights of those they hold."""
         ...
 
-    def holders(self, term: str) -> list[int]:
-        """Return the keys of all memories with a term, whoever may see them."""
+    def holders(self, term: str, *, scope: Scope) -> list[int]:
+        """Return the keys of all memories with a term that a scope may see, whatever their status."""
         ...
 
     def changed_since(self, cursor: int, *, limit: int) -> dict[int, frozenset[str]]:
-        """Return the terms, by key, of memories that changed after a cursor; none for what left the index."""
+        """
+        Return the terms, by key, of memories that changed after a cursor; none for what left the index.
+
+        The `scope_term` of its scope is one of them.
+        """
         ...
 
     def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[ScoredKey]:
@@ -359,12 +380,22 @@ class History(Protocol):
 class Audit(Protocol):
     """Who did what in the store."""
 
-    def add(self, event: AuditEvent) -> None:
-        """Record an action."""
+    def add(self, event: AuditEvent) -> int:
+        """Record an action, and return its number."""
         ...
 
-    def recent(self, *, limit: int, before: int | None = None) -> list[AuditEvent]:
-        """Return the latest actions, newest first, or those before the one with a number."""
+    def add_searches(self, events: Sequence[AuditEvent], *, most: int) -> None:
+        """Record searches, and drop the oldest where there are more than `most`."""
+        ...
+
+    def set_times(self, number: int, times: int) -> None:
+        """Note how often an event has happened since it was recorded."""
+        ...
+
+    def recent(
+        self, *, limit: int, before: int | None = None, filters: AuditFilters = AuditFilters()
+    ) -> list[AuditEvent]:
+        """Return the latest actions that pass, newest first, or those before the one with a number."""
         ...
 
 
@@ -402,9 +433,10 @@ class Ages(Protocol):
         after_key: int,
         limit: int,
         scope: Scope | None = None,
+        owner: Scope | None = None,
         session_ends: Mapping[tuple[int, str], int] | None = None,
     ) -> Population:
-        """Return the next memories that can age, of the whole store or of what a scope may see."""
+        """Return the next memories that can age: of all, of what a scope sees, or of exactly one owner."""
         ...
 
     def of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from engramdb.errors import StorageError
 from engramdb.store.contract.acts import Acts
 from engramdb.store.contract.capture import Attention, DreamReads, Feed, Imports
 from engramdb.store.contract.documents import Documents, Replies
@@ -30,7 +31,9 @@ from engramdb.store.contract.lookup import (
     Vectors,
 )
 from engramdb.store.contract.memories import Boxes, Entities, HandedOut, Memories, Scopes, Turns
-from engramdb.values import Action, Actor, Check, Memory, MemoryId, Scope, TurnId
+from engramdb.values import Action, Actor, Check, ErasureMention, Memory, MemoryId, Scope, TurnId
+from engramdb.values.files import WrittenFile
+from engramdb.values.report import SalvageReport
 
 # The table of parts: how each has fared and what it has cost, in every process that had the store open.
 
@@ -116,6 +119,29 @@ class Erasures(Protocol):
         """Return the scope and every narrower one, those in which something was ever stored."""
         ...
 
+    def erased_among(self, memory_ids: Sequence[MemoryId]) -> Sequence[MemoryId]:
+        """Return those of the memories that are erased."""
+        ...
+
+    def users_within(self, scope: Scope) -> Sequence[str]:
+        """Return the names of the users of the scope and of every narrower one."""
+        ...
+
+    def mentions(
+        self, words: Sequence[str], *, scope: Scope, without: Sequence[MemoryId] = ()
+    ) -> Sequence[tuple[ErasureMention, str]]:
+        """
+        Return what holds one of the words, without regard to case, in the scope and every narrower one.
+
+        Memories that are not erased and not among `without`, turns, documents and questions, each with its
+        text.
+        """
+        ...
+
+    def drop_mentions(self, mentions: Sequence[ErasureMention]) -> None:
+        """Delete turns, documents and questions; memories are erased as such."""
+        ...
+
     def memories_in(self, scope: Scope) -> Sequence[Memory]:
         """Return every memory of exactly this scope that is not erased."""
         ...
@@ -134,6 +160,25 @@ class Erasures(Protocol):
 
     def rename_user(self, scope: Scope, token: str) -> None:
         """Put a token in the place of the user's name, in the scope, every narrower one, and their trail."""
+        ...
+
+
+# The files that were written from a store, wherever they are.
+
+
+class Files(Protocol):
+    """Files by their paths, and how often words were erased."""
+
+    def add(self, file: WrittenFile) -> None:
+        """Register a file; one that is written again has the latest moment."""
+        ...
+
+    def list(self) -> Sequence[WrittenFile]:
+        """Return every registered file, in the order in which they were first written."""
+        ...
+
+    def drop(self, path: str) -> None:
+        """Forget a file that is no more."""
         ...
 
 
@@ -216,6 +261,8 @@ class Transaction(Protocol):
     def replies(self) -> Replies: ...
     @property
     def feed(self) -> Feed: ...
+    @property
+    def files(self) -> Files: ...
 
 
 class Store(Protocol):
@@ -224,6 +271,11 @@ class Store(Protocol):
     @property
     def location(self) -> str:
         """Where the store is, without secrets."""
+        ...
+
+    @property
+    def unwritable(self) -> StorageError | None:
+        """Why the store can be read and not written now, if so."""
         ...
 
     def atomic(self) -> AbstractContextManager[Transaction]:
@@ -242,6 +294,10 @@ class Store(Protocol):
         """Open a snapshot: what it shows does not change while the block runs."""
         ...
 
+    def erasures(self) -> int:
+        """Return a number that grows whenever words are erased, by whichever process."""
+        ...
+
     def describe(self) -> Mapping[str, object]:
         """Return format version, size and room in bytes, and whether the store is encrypted."""
         ...
@@ -250,8 +306,20 @@ class Store(Protocol):
         """Look for damage and disagreement between the tables."""
         ...
 
+    def room_for_forgetting(self) -> AbstractContextManager[bool]:
+        """Give up the room that is kept for a full disk; yields whether there was any."""
+        ...
+
+    def remake(self, tables: Collection[str]) -> None:
+        """Put empty tables in the place of derived ones whose pages are damaged."""
+        ...
+
+    def salvage(self, path: Path, *, now: datetime) -> SalvageReport:
+        """Save every row that can be read to a path where nothing is, and tell what is lost."""
+        ...
+
     def back_up(self, path: Path) -> None:
-        """Write a whole copy, as it is at one moment, to a path where nothing is; others go on meanwhile."""
+        """Write a whole, verified copy to a path where nothing is; others go on meanwhile."""
         ...
 
     def scrub(self) -> None:

@@ -19,6 +19,7 @@ from engramdb.store.contract.acts import EdgeChange, WithdrawnWords
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
 from engramdb.store.sqlite.filters import ScopesTable
 from engramdb.store.sqlite.rows import (
+    actor_from,
     from_json,
     from_microseconds,
     optional_from_microseconds,
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     import apsw
 
 EVENTS = (
-    "SELECT h.memory_id, h.at, h.action, h.actor, h.actor_kind, h.old_status, h.new_status, h.reason, "
-    "h.changes, a.id FROM history h LEFT JOIN acts a ON a.key = h.act"
+    "SELECT h.memory_id, h.at, h.action, h.actor, h.actor_kind, h.surface, h.token, h.old_status, "
+    "h.new_status, h.reason, h.changes, a.id FROM history h LEFT JOIN acts a ON a.key = h.act"
 )
 """What to select for `history_events`."""
 _RANKS = {ActorKind.RULE: 0, ActorKind.AGENT: 1, ActorKind.PERSON: 2}
@@ -97,14 +98,14 @@ def history_events(rows: Sequence[Any]) -> list[HistoryEvent]:
                 memory_id=memory,
                 at=from_microseconds(at),
                 action=Action(action),
-                actor=Actor(name=actor, kind=ActorKind(kind)),
+                actor=actor_from(actor, kind, surface, token),
                 old_status=Status(old) if old else None,
                 new_status=Status(new) if new else None,
                 reason=reason,
                 changes={name: (before, after) for name, (before, after) in from_json(changes).items()},
                 act=act,
             )
-            for memory, at, action, actor, kind, old, new, reason, changes, act in rows
+            for memory, at, action, actor, kind, surface, token, old, new, reason, changes, act in rows
         ]
 
 

@@ -35,6 +35,27 @@ OPENING_LOCK = threading.RLock()
 _open: dict[tuple[int, int], tuple[int, bool]] = {}
 """By device and file number: how often it is open, and whether it is plain."""
 
+_unlocked: set[tuple[int, int]] = set()
+"""Those that are read without locks: closing one of these would end the locks that SQLite holds on it."""
+
+
+def is_unlocked(path: Path) -> bool:
+    """Return whether this process reads a file without locks."""
+    try:
+        return _file_number(path) in _unlocked
+    except (OSError, ValueError):  # no such file, or no possible name
+        return False
+
+
+def set_unlocked(number: tuple[int, int], *, unlocked: bool) -> None:
+    """Note whether a file is read without locks from now on."""
+    (_unlocked.add if unlocked else _unlocked.discard)(number)
+
+
+def is_opened_once(number: tuple[int, int]) -> bool:
+    """Return whether one store only has the file open in this process."""
+    return _open[number][0] == 1
+
 
 def is_plain_file(path: Path) -> bool | None:
     """Return whether a file that this process has open is plain; None where it does not have it open."""
@@ -56,6 +77,8 @@ def register_closed(number: tuple[int, int]) -> None:
         count, plain = _open.pop(number)
         if count > 1:
             _open[number] = (count - 1, plain)
+        else:
+            _unlocked.discard(number)
 
 
 def _file_number(path: Path) -> tuple[int, int]:
@@ -76,6 +99,8 @@ _ERRORS: tuple[tuple[type[apsw.Error], type[errors.EngramError]], ...] = (
     (apsw.CantOpenError, errors.StoreUnreadable),
     (apsw.ConnectionClosedError, errors.StoreClosed),
 )
+_NO_ROOM = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP)
+"""How SQLite says that the index of the log found no room."""
 
 
 NOT_A_VALUE = (ValueError, TypeError, KeyError, OverflowError, msgspec.DecodeError, errors.InvalidScope)
@@ -100,6 +125,8 @@ def translate_errors(location: str) -> Iterator[None]:
         for theirs, ours in _ERRORS:
             if isinstance(exc, theirs):
                 raise ours(f"{location}: {exc}") from exc
+        if getattr(exc, "extendedresult", 0) in _NO_ROOM:
+            raise errors.DiskFull(f"{location}: {exc}") from exc
         raise errors.StorageError(f"{location}: {type(exc).__name__}: {exc}") from exc
     except UnicodeDecodeError as exc:
         raise errors.StoreCorrupt(f"{location}: a text in it is not UTF-8") from exc
@@ -208,7 +235,7 @@ def connect(
 ) -> apsw.Connection:
     """Return a connection to an existing or new file; raises where the file cannot be ours."""
     if not is_reader:  # whose file the writer has looked at, and has open
-        _check_file(path, key)
+        check_file(path, key)
     connection = apsw.Connection(
         str(path), flags=apsw.SQLITE_OPEN_READWRITE | (0 if is_reader else apsw.SQLITE_OPEN_CREATE)
     )
@@ -216,21 +243,33 @@ def connect(
         if key:
             connection.pragma("key", f"raw:{key.hex()}")
         connection.set_busy_handler(_busy_handler(busy_timeout_seconds))
-        # One plan for all values: without statistics in the file another would not be better, and making
-        # it took thirty times as long as looking a memory up.
-        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        _prove_readable(connection, path, has_key=bool(key))
+        _configure(connection, path, has_key=bool(key), is_reader=is_reader)
         connection.pragma("foreign_keys", "on")
         connection.pragma("secure_delete", "on")
         connection.pragma("synchronous", "full" if is_durable else "normal")
-        connection.pragma("cache_size", -(_READER_CACHE_KIBIBYTES if is_reader else _CACHE_KIBIBYTES))
-        connection.pragma("temp_store", "memory")
-        if is_reader:
-            connection.pragma("query_only", "on")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def configure_unlocked(connection: apsw.Connection, path: Path, key: bytes) -> None:
+    """Set up a connection that reads without locks, with the index of the log in memory."""
+    if key:
+        connection.pragma("key", f"raw:{key.hex()}")
+    connection.pragma("locking_mode", "exclusive")
+    _configure(connection, path, has_key=bool(key), is_reader=True)
+
+
+def _configure(connection: apsw.Connection, path: Path, *, has_key: bool, is_reader: bool) -> None:
+    # One plan for all values: without statistics in the file another would not be better, and making
+    # it took thirty times as long as looking a memory up.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    _prove_readable(connection, path, has_key=has_key)
+    connection.pragma("cache_size", -(_READER_CACHE_KIBIBYTES if is_reader else _CACHE_KIBIBYTES))
+    connection.pragma("temp_store", "memory")
+    if is_reader:
+        connection.pragma("query_only", "on")
 
 
 def is_held_open(connection: apsw.Connection) -> bool:
@@ -247,7 +286,7 @@ def single_value(connection: apsw.Connection, sql: str, parameters: Sequence[Any
     return connection.execute(sql, parameters).fetchall()[0][0]
 
 
-def _check_file(path: Path, key: bytes) -> None:
+def check_file(path: Path, key: bytes) -> None:
     """Raise what a look at the file's first bytes can tell, before SQLite touches it."""
     try:
         size, is_plain = _probe_file(path)
@@ -323,12 +362,24 @@ MAX_READERS = 32
 
 
 class Readers:
-    """Reading connections, lent to one thread at a time."""
+    """
+    Reading connections, lent to one thread at a time.
+
+    With a `stamp` of files that are read without locks, a connection is used until they change, and whoever
+    reads while they change is told so.
+    """
 
     def __init__(
-        self, connect: Callable[[], apsw.Connection], *, max_idle: int, patience_seconds: float
+        self,
+        connect: Callable[[], apsw.Connection],
+        *,
+        max_idle: int,
+        patience_seconds: float,
+        stamp: Callable[[], object] = lambda: None,
     ) -> None:
         self._connect = connect
+        self._stamp = stamp
+        self._stamps: dict[int, object] = {}
         self._max_idle = max_idle
         self._patience_seconds = patience_seconds
         self._free: list[apsw.Connection] = []
@@ -337,36 +388,49 @@ class Readers:
 
     def take(self) -> apsw.Connection:
         """Return a connection for this thread; waits where too many are in use."""
+        now = self._stamp()
         with self._changed:
             if not self._changed.wait_for(lambda: self._lent < MAX_READERS, self._patience_seconds):
                 raise StoreBusy(f"{MAX_READERS} readers are busy", hint="Ask from fewer threads at once.")
             self._lent += 1
-            if self._free:
-                return self._free.pop()
+            while self._free:
+                connection = self._free.pop()
+                if self._stamps[id(connection)] == now:
+                    return connection
+                self._close(connection)
         try:
-            return self._connect()
+            connection = self._connect()
         except BaseException:
             self._mark_returned()
             raise
+        self._stamps[id(connection)] = now
+        return connection
 
     def give_back(self, connection: apsw.Connection) -> None:
         """Take a connection back; one above `max_idle` is closed, and so is one left at an old snapshot."""
-        is_current = not is_held_open(connection)
+        is_unchanged = self._stamps[id(connection)] == self._stamp()
+        is_current = is_unchanged and not is_held_open(connection)
         with self._changed:
             stays_open = is_current and len(self._free) < self._max_idle
             if stays_open:
                 self._free.append(connection)
         if not stays_open:
-            connection.close()
+            self._close(connection)
         self._mark_returned()
+        if not is_unchanged:
+            raise StoreBusy("another process changed the store while it was read without locks")
 
-    def close(self) -> None:
-        """Wait for those that are lent, and close all."""
+    def close(self, *, patience_seconds: float | None = None) -> bool:
+        """Wait for those that are lent, and close all; return whether all came back in time."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._lent)
-            free, self._free = self._free, []
-        for connection in free:
-            connection.close()
+            is_idle = self._changed.wait_for(lambda: not self._lent, patience_seconds)
+            while self._free:
+                self._close(self._free.pop())
+        return is_idle
+
+    def _close(self, connection: apsw.Connection) -> None:
+        del self._stamps[id(connection)]
+        connection.close()
 
     def _mark_returned(self) -> None:
         with self._changed:

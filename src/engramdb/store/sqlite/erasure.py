@@ -8,6 +8,7 @@ rewrites the file afterwards.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from engramdb.store.sqlite.connection import single_value
 from engramdb.store.sqlite.filters import ScopesTable, scope_columns
 from engramdb.store.sqlite.rows import SELECTED, from_row, scope_from, to_json, to_microseconds
-from engramdb.values import Memory, MemoryId, Scope, TurnId
+from engramdb.values import ErasureMention, Memory, MemoryId, MentionKind, Scope, TurnId
 from engramdb.values.memory import SUMMED_UP
 
 if TYPE_CHECKING:
@@ -91,13 +92,48 @@ _OF_USER = f"SELECT m.id FROM memories m JOIN scopes s ON s.id = m.scope WHERE {
 _RENAME = (
     f"UPDATE history SET actor = ?6 WHERE actor = ?5 AND memory_id IN ({_OF_USER})",
     f"UPDATE audit SET actor = ?6 WHERE actor = ?5 AND target IN ({_OF_USER})",
+    "UPDATE audit SET scope = json_set(scope, '$.user', ?6) WHERE scope ->> 'user' = ?5 "
+    "AND (?1 = '' OR scope ->> 'project' = ?1) AND (?2 = '' OR scope ->> 'squad' = ?2) "
+    "AND (?3 = '' OR scope ->> 'agent' = ?3) AND (?4 = '' OR scope ->> 'channel' = ?4)",
     f"UPDATE acts SET actor = ?6 WHERE actor = ?5 AND scope IN (SELECT id FROM scopes WHERE {_WITHIN})",
     f"UPDATE scopes SET user = ?6 WHERE {_WITHIN}",
 )
+_SCOPES_WITHIN = f"(SELECT id FROM scopes WHERE {_WITHIN})"
+_SAID = "content || ' ' || coalesce(verbatim, '') || ' ' || coalesce(statement, '')"
+_HOLDING = "EXISTS (SELECT 1 FROM json_each(?6) WHERE instr(engram_fold({text}), value) > 0)"
+_MENTIONS = {
+    MentionKind.MEMORY: (
+        f"SELECT id, scope, {_SAID} FROM memories WHERE scope IN {_SCOPES_WITHIN} AND status <> 'erased' "
+        "AND id NOT IN (SELECT value FROM json_each(?7)) AND " + _HOLDING.format(text=_SAID)
+    ),
+    MentionKind.TURN: (
+        f"SELECT id, scope, content FROM turns WHERE scope IN {_SCOPES_WITHIN} AND ?7 IS NOT NULL AND "
+        + _HOLDING.format(text="content")
+    ),
+    MentionKind.DOCUMENT: (
+        f"SELECT id, scope, value FROM shelf WHERE scope IN {_SCOPES_WITHIN} AND ?7 IS NOT NULL AND "
+        + _HOLDING.format(text="value")
+    ),
+    MentionKind.QUESTION: (
+        f"SELECT id, scope, question FROM gaps WHERE scope IN {_SCOPES_WITHIN} AND ?7 IS NOT NULL AND "
+        + _HOLDING.format(text="question")
+    ),
+}
+"""What holds words, by what it is; each gives the id, the scope's number and the text."""
+_DROP_MENTIONS = {
+    MentionKind.TURN: "DELETE FROM turns WHERE id IN (SELECT value FROM json_each(?))",
+    MentionKind.DOCUMENT: "DELETE FROM shelf WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
+    MentionKind.QUESTION: "DELETE FROM gaps WHERE id IN (SELECT value FROM json_each(?))",
+}
 _FORGOTTEN_BESIDE = (
     "SELECT t.id, m.content FROM turns t JOIN memories m ON m.scope = t.scope AND m.session IS t.session "
     "WHERE t.id IN (SELECT value FROM json_each(?)) AND m.status = 'forgotten'"
 )
+
+
+def fold_words(text: str) -> str:
+    """Return a text as it is searched for words: without regard to case and to forms of characters."""
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 class ErasuresTable:
@@ -177,6 +213,35 @@ class ErasuresTable:
         """Return the scope and every narrower one, those in which something was ever stored."""
         sql = f"SELECT project, squad, agent, channel, user FROM scopes WHERE {_WITHIN} ORDER BY id"
         return [scope_from(row) for row in self._connection.execute(sql, scope_columns(scope))]
+
+    def erased_among(self, memory_ids: Sequence[MemoryId]) -> Sequence[MemoryId]:
+        """Return those of the memories that are erased."""
+        sql = "SELECT id FROM memories WHERE status = 'erased' AND id IN (SELECT value FROM json_each(?))"
+        return [one for (one,) in self._connection.execute(sql, (to_json(list(memory_ids)),))]
+
+    def users_within(self, scope: Scope) -> Sequence[str]:
+        """Return the names of the users of the scope and of every narrower one."""
+        sql = f"SELECT DISTINCT user FROM scopes WHERE {_WITHIN} AND user <> '' ORDER BY user"
+        return [user for (user,) in self._connection.execute(sql, scope_columns(scope))]
+
+    def mentions(
+        self, words: Sequence[str], *, scope: Scope, without: Sequence[MemoryId] = ()
+    ) -> Sequence[tuple[ErasureMention, str]]:
+        """Return what holds one of the words, with its text, in the scope and every narrower one."""
+        fold: Any = fold_words
+        self._connection.create_scalar_function("engram_fold", fold, 1, deterministic=True)
+        bound = (*scope_columns(scope), to_json([fold_words(word) for word in words]), to_json(list(without)))
+        found: list[tuple[ErasureMention, str]] = []
+        for kind, sql in _MENTIONS.items():
+            rows: list[Any] = self._connection.execute(sql, bound).fetchall()
+            for name, place, text in rows:
+                found.append((ErasureMention(kind=kind, id=str(name), scope=self._scopes.get(place)), text))
+        return found
+
+    def drop_mentions(self, mentions: Sequence[ErasureMention]) -> None:
+        """Delete turns, documents and questions; memories are erased as such."""
+        for kind, sql in _DROP_MENTIONS.items():
+            self._connection.execute(sql, (to_json([one.id for one in mentions if one.kind is kind]),))
 
     def memories_in(self, scope: Scope) -> Sequence[Memory]:
         """Return every memory of exactly this scope that is not erased."""

@@ -26,7 +26,6 @@ from engramdb.store.sqlite.rows import (
     INDEXED_STATUSES,
     SELECTED,
     from_json,
-    from_microseconds,
     from_row,
     scope_from,
     to_json,
@@ -34,10 +33,6 @@ from engramdb.store.sqlite.rows import (
     to_row,
 )
 from engramdb.values import (
-    Action,
-    Actor,
-    ActorKind,
-    AuditEvent,
     Filters,
     HistoryEvent,
     Memory,
@@ -194,8 +189,9 @@ def _by_message(turn: int | None, beside: Sequence[tuple[int, int | None]]) -> l
 #
 # Rows are only ever added, in the transaction of the change that they describe.
 
-_HISTORY = "memory_id, at, action, actor, actor_kind, old_status, new_status, reason, changes, act"
-_AUDIT = "at, action, actor, actor_kind, target, detail"
+_HISTORY = (
+    "memory_id, at, action, actor, actor_kind, surface, token, old_status, new_status, reason, changes, act"
+)
 
 
 class HistoryTable:
@@ -207,11 +203,11 @@ class HistoryTable:
 
     def add(self, event: HistoryEvent) -> None:
         """Record a change, as part of the act of this write."""
-        who = (event.actor.name, event.actor.kind)
+        who = (event.actor.name, event.actor.kind, event.actor.surface, event.actor.token)
         statuses = (event.old_status, event.new_status)
         row = (event.memory_id, to_microseconds(event.at), event.action, *who, *statuses, event.reason)
         act = self._acts.key_for(event.memory_id, event.action, event.actor, event.at)
-        sql = f"INSERT INTO history ({_HISTORY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        sql = f"INSERT INTO history ({_HISTORY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         self._connection.execute(sql, (*row, to_json(event.changes), act))
 
     def of(self, memory_id: MemoryId) -> list[HistoryEvent]:
@@ -228,37 +224,6 @@ class HistoryTable:
         for event in history_events(rows):
             found[event.memory_id].append(event)
         return dict(found)
-
-
-class AuditTable:
-    """Who did what in the store."""
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-
-    def add(self, event: AuditEvent) -> None:
-        """Record an action."""
-        row = (to_microseconds(event.at), event.action, event.actor.name, event.actor.kind, event.target)
-        sql = f"INSERT INTO audit ({_AUDIT}) VALUES (?, ?, ?, ?, ?, ?)"
-        self._connection.execute(sql, (*row, to_json(event.detail)))
-
-    def recent(self, *, limit: int, before: int | None = None) -> list[AuditEvent]:
-        """Return the latest actions, newest first, or those before the one with a number."""
-        earlier, named = ("", []) if before is None else ("WHERE key < ?", [before])
-        sql = f"SELECT key, {_AUDIT} FROM audit {earlier} ORDER BY key DESC LIMIT ?"
-        rows: list[Any] = self._connection.execute(sql, (*named, limit)).fetchall()
-        with corrupt_on_error("audit"):
-            return [
-                AuditEvent(
-                    number=key,
-                    at=from_microseconds(at),
-                    action=Action(action),
-                    actor=Actor(name=actor, kind=ActorKind(kind)),
-                    target=target,
-                    detail=from_json(detail),
-                )
-                for key, at, action, actor, kind, target, detail in rows
-            ]
 
 
 # The table `memories`.
@@ -442,6 +407,18 @@ class MemoriesTable:
         sql = "SELECT count(*) FROM memories WHERE enriched = 0 AND status = 'active'"
         total: int = single_value(self._connection, sql)
         return total
+
+    def passes(self, memory_id: MemoryId, *, scope: Scope, filters: Filters) -> bool:
+        """Return whether a scope may see a memory and the filters let it through."""
+        condition, parameters = where(scope, filters)
+        sql = f"SELECT 1 FROM memories m WHERE m.id = ? AND {condition}"
+        return self._connection.execute(sql, (memory_id, *parameters)).fetchone() is not None
+
+    def ids_of(self, keys: Sequence[int]) -> dict[int, MemoryId]:
+        """Return the ids of the memories with these keys."""
+        sql = "SELECT key, id FROM memories WHERE key IN (SELECT value FROM json_each(?))"
+        rows: list[Any] = self._connection.execute(sql, (to_json(list(keys)),)).fetchall()
+        return dict(rows)
 
     def mark_enriched(self, key: int) -> None:
         """Note that what can be inferred from a memory has been."""

@@ -14,7 +14,7 @@ from msgspec import Struct
 from engramdb.erasable_cache import cached
 from engramdb.errors import StoreCorrupt
 from engramdb.store.sqlite.connection import NOT_A_VALUE
-from engramdb.values import Memory, Scope, Status
+from engramdb.values import Actor, ActorKind, Memory, Scope, Status, Surface
 from engramdb.values.reading import Lasting
 
 # Times in the file: whole microseconds since 1970, UTC.
@@ -193,6 +193,12 @@ def _scope(project: str, squad: str, agent: str, channel: str, user: str) -> Sco
         channel=channel or None,
         user=user or None,
     )
+
+
+def actor_from(name: str, kind: str, surface: str | None, token: str | None) -> Actor:
+    """Return who did something from its four columns."""
+    way = None if surface is None else Surface(surface)
+    return Actor(name=name, kind=ActorKind(kind), surface=way, token=token)
 
 
 INDEXED_STATUSES = to_json([status for status in Status if status.is_indexed])

@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -16,21 +16,19 @@ from typing import Any
 import apsw
 
 from engramdb.errors import (
-    InvalidContent,
+    StorageError,
     StoreBusy,
     StoreClosed,
-    StoreCorrupt,
-    StoreNotFound,
     StoreUnreadable,
 )
-from engramdb.store.sqlite import connection as opened
 from engramdb.store.sqlite.acts import ActsTable
 from engramdb.store.sqlite.aging import AgesTable, SweepsTable
+from engramdb.store.sqlite.audit import AuditTable
+from engramdb.store.sqlite.backups import copy_verified
 from engramdb.store.sqlite.checkpoints import Checkpointer
+from engramdb.store.sqlite.checks import TEXT_INDEXES, run_checks
 from engramdb.store.sqlite.connection import (
-    Readers,
     WriteQueue,
-    connect,
     is_held_open,
     single_value,
     translate_errors,
@@ -40,154 +38,24 @@ from engramdb.store.sqlite.dreams import DreamsTable, FeedbackTable, LeasesTable
 from engramdb.store.sqlite.edges import EdgesTable, TraitsTable
 from engramdb.store.sqlite.entities import EntitiesTable
 from engramdb.store.sqlite.erasure import ErasuresTable
+from engramdb.store.sqlite.files import FilesTable
 from engramdb.store.sqlite.filters import ScopesTable
 from engramdb.store.sqlite.forgotten import ForgottenTable
 from engramdb.store.sqlite.insight import GapsTable, TreeTable
-from engramdb.store.sqlite.memories import AuditTable, CandidatesTable, HistoryTable, MemoriesTable
-from engramdb.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
+from engramdb.store.sqlite.memories import CandidatesTable, HistoryTable, MemoriesTable
+from engramdb.store.sqlite.migrations import FORMAT_VERSION
+from engramdb.store.sqlite.opening import Opener, OpenFile
 from engramdb.store.sqlite.records import FeedTable, ImportsTable, PartsTable, RepliesTable
-from engramdb.store.sqlite.rows import INDEXED_STATUSES, SELECTED, from_row
+from engramdb.store.sqlite.repair import remake_tables
+from engramdb.store.sqlite.reserve import make_reserve, release_reserve
+from engramdb.store.sqlite.rows import from_microseconds
+from engramdb.store.sqlite.salvage import salvage
 from engramdb.store.sqlite.terms import TermsTable, TurnTermsTable
 from engramdb.store.sqlite.turns import BoxesTable, DreamReadsTable, HandedOutTable, TurnsTable
 from engramdb.store.sqlite.vectors import SnapshotsTable, VectorsTable
 from engramdb.store.sqlite.working_memory import AttentionTable
-from engramdb.text.identity import fingerprint_of
-from engramdb.text.normalize import counted
-from engramdb.values import Act, Action, Actor, Check, Status, new_id
-
-# Look for damage in a file, and for tables that disagree.
-#
-# The first three checks are about canonical data and cannot be repaired here; the others are about derived
-# data, which `doctor --fix` rebuilds.
-
-_UNINDEXED = (
-    "SELECT count(*) FROM memories m WHERE m.status IN (SELECT value FROM json_each(?)) "
-    "AND NOT EXISTS (SELECT 1 FROM terms_docsize d WHERE d.id = m.key)"
-)
-_STRAY = (
-    "SELECT count(*) FROM terms_docsize d LEFT JOIN memories m ON m.key = d.id "
-    "WHERE m.key IS NULL OR m.status NOT IN (SELECT value FROM json_each(?))"
-)
-_STRAY_VECTORS = (
-    "SELECT count(*) FROM vectors v LEFT JOIN memories m ON m.key = v.memory "
-    "WHERE m.key IS NULL OR m.status NOT IN (SELECT value FROM json_each(?))"
-)
-
-
-_BROKEN_VECTORS = (
-    "SELECT count(*) FROM vectors v JOIN spaces s ON s.id = v.space JOIN memories m ON m.key = v.memory "
-    "WHERE m.status IN (SELECT value FROM json_each(?)) "
-    "AND length(v.vector) NOT IN (s.dimension + 4, 4 * s.dimension, (s.dimension + 1) / 2 + 4, "
-    "(s.dimension + 3) / 4 + 4, (s.dimension + 7) / 8 + 4)"
-)
-_MEMORIES = f"SELECT {SELECTED}, m.fingerprint FROM memories m JOIN scopes s ON s.id = m.scope"
-
-
-_UNINDEXED_TURNS = (
-    "SELECT count(*) FROM turns t WHERE NOT EXISTS (SELECT 1 FROM turn_terms_docsize d WHERE d.id = t.key)"
-)
-_UNLINKED_TURNS = (
-    "SELECT count(*) FROM (SELECT turn, memory FROM turns_read EXCEPT SELECT turn, memory FROM memory_turns)"
-)
-_TEXT_INDEXES = {"terms": "text index", "turn_terms": "turn index"}
-"""The FTS5 tables, and what their checks are called."""
-_ORPHAN_WORDS = ("row refers to nothing", "rows refer to nothing")
-_AGREEMENTS = (
-    ("text index complete", _UNINDEXED, "missing from it", "every memory is in it"),
-    ("text index free of the forgotten", _STRAY, "still in it", "what was forgotten is not in it"),
-    ("vectors free of the forgotten", _STRAY_VECTORS, "still there", "what was forgotten has none"),
-    ("vectors whole", _BROKEN_VECTORS, "stored with a broken one", "none is damaged"),
-)
-"""What is counted, what it means where there are some, and where there are none."""
-_TURN_AGREEMENTS = (
-    ("turn index complete", _UNINDEXED_TURNS, "missing from it", "every turn is in it"),
-    (
-        "turns linked",
-        _UNLINKED_TURNS,
-        "not linked to what was read out of them",
-        "each is linked to what it left",
-    ),
-)
-"""The same of turns."""
-
-
-def run_checks(connection: apsw.Connection) -> Iterator[Check]:
-    """Yield one result per thing looked at; stops early where the file itself is damaged."""
-    found = [text for (text,) in connection.execute("PRAGMA integrity_check(5)") if text != "ok"]
-    # `_text_index` speaks for the text index, which can be made again.
-    damage = [text for text in found if "fts5" not in text.lower()]
-    yield Check(name="file", ok=not damage, found="; ".join(damage) or "every page and index adds up")
-    if damage:
-        return
-    orphans = len(connection.execute("PRAGMA foreign_key_check").fetchall())
-    yield _expect_none(
-        "references", orphans, counted(orphans, *_ORPHAN_WORDS), "nothing refers to what is not there"
-    )
-    changed = sum(not _is_intact(row) for row in connection.execute(_MEMORIES))
-    told = counted(changed, "memory was", "memories were")
-    yield _expect_none("memories", changed, f"{told} changed from outside", "each is as it was stored")
-    for table, name in _TEXT_INDEXES.items():
-        yield _check_text_index(connection, table, name)
-    for name, sql, wrong, right in _AGREEMENTS:
-        number: int = single_value(connection, sql, (INDEXED_STATUSES,))
-        yield _expect_none(name, number, f"{counted(number, 'memory is', 'memories are')} {wrong}", right)
-    for name, sql, wrong, right in _TURN_AGREEMENTS:
-        number = single_value(connection, sql)
-        yield _expect_none(name, number, f"{counted(number, 'turn is', 'turns are')} {wrong}", right)
-
-
-def _expect_none(name: str, number: int, wrong: str, right: str) -> Check:
-    """Return the check of something of which there should be none."""
-    return Check(name=name, ok=not number, found=wrong if number else right)
-
-
-def _is_intact(row: Sequence[Any]) -> bool:
-    """Return whether a memory can be read and is still the statement that it was stored as."""
-    try:
-        memory = from_row(row)
-    except StoreCorrupt:
-        return False
-    is_gone = memory.status is Status.ERASED
-    return is_gone or fingerprint_of(memory) == row[-1]
-
-
-def _check_text_index(connection: apsw.Connection, table: str, name: str) -> Check:
-    """Let FTS5 compare an index with the terms that it was given."""
-    try:
-        connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 0)")
-    except apsw.CorruptError as exc:
-        return Check(name=name, ok=False, found=str(exc))
-    return Check(name=name, ok=True, found="every word leads to where it stands")
-
-
-# Copy a store that is in use: all of it, as it is at one moment.
-
-
-def copy_to(target: Path, source: apsw.Connection, connect: Callable[[Path], apsw.Connection]) -> None:
-    """Write what the source shows to a file that is not there yet."""
-    if os.path.lexists(target):
-        raise InvalidContent("there is something at that path already", hint="Choose another.")
-    if not target.parent.is_dir():
-        raise StoreNotFound(
-            f"the folder {target.parent} does not exist", hint="Create it, or check the path."
-        )
-    unfinished = target.with_name(f".{target.name[:100]}.{os.getpid()}.tmp")
-    try:
-        _copy(unfinished, source, connect)
-        unfinished.replace(target)
-    finally:
-        for ending in ("", "-wal", "-shm", "-journal"):
-            unfinished.with_name(unfinished.name + ending).unlink(missing_ok=True)
-
-
-def _copy(target: Path, source: apsw.Connection, connect: Callable[[Path], apsw.Connection]) -> None:
-    copy = connect(target)
-    try:
-        with copy.backup("main", source, "main") as work:
-            while not work.done:
-                work.step()
-    finally:
-        copy.close()
+from engramdb.values import Act, Action, Actor, Check, new_id
+from engramdb.values.report import SalvageReport
 
 
 class Tables:
@@ -196,6 +64,7 @@ class Tables:
     def __init__(
         self, connection: apsw.Connection, group: Act | None = None, *, is_snapshot: bool = False
     ) -> None:
+        self.connection = connection
         self.is_snapshot = is_snapshot
         self.acts = ActsTable(connection, group)
         self.memories = MemoriesTable(connection, is_snapshot=is_snapshot)
@@ -230,11 +99,12 @@ class Tables:
         self.documents = DocumentsTable(connection)
         self.replies = RepliesTable(connection)
         self.feed = FeedTable(connection)
+        self.files = FilesTable(connection)
 
 
 # One file as a store: a line of writers, a pool of readers, all tables in one transaction.
 #
-# Opened by the engine. Several threads share one store and several processes share one file. A write is
+# OpenFile by the engine. Several threads share one store and several processes share one file. A write is
 # durable when `atomic` returns; a killed process leaves either all of it or none.
 
 MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.001, 0.05
@@ -249,26 +119,28 @@ class SqliteStore:
         self,
         path: Path,
         *,
-        writer: apsw.Connection,
-        connect: Callable[[Path], apsw.Connection],
-        readers: Readers,
+        opener: Opener,
+        opened: OpenFile,
         line: WriteQueue,
         checkpointer: Checkpointer,
-        number: tuple[int, int],
-        is_encrypted: bool,
     ) -> None:
         self._path = path
-        self._number = number
-        self._is_encrypted = is_encrypted
-        self._writer = writer
-        self._connect = connect
+        self._opener = opener
+        self._connect = opener.connect
         self._line = line
         self._checkpointer = checkpointer
         self._writing = threading.local()
-        self._readers = readers
         self._process = os.getpid()
         self._is_closed = False
-        checkpointer.watch(writer)
+        self._use(opened)
+
+    def _use(self, opened: OpenFile) -> None:
+        """Read and write with these connections from now on."""
+        self._opened = opened
+        self._readers = opened.readers
+        self._writer = opened.writer
+        if opened.writer is not None:
+            self._checkpointer.watch(opened.writer)
 
     @classmethod
     def open(
@@ -283,43 +155,27 @@ class SqliteStore:
         busy_timeout_seconds: float = 30.0,
     ) -> SqliteStore:
         """Open the file, made and brought up to date if need be."""
-        path = Path(location).expanduser().absolute()  # readers open later, maybe from another folder
-
-        def connect_one(file: Path, *, is_reader: bool = False) -> apsw.Connection:
-            return connect(
-                file,
-                key=key,
-                is_durable=is_durable,
-                busy_timeout_seconds=busy_timeout_seconds,
-                is_reader=is_reader,
-            )
-
-        line = WriteQueue(max_waiting=max_waiting_writers, timeout_seconds=busy_timeout_seconds)
-        with translate_errors(location):
-            with opened.OPENING_LOCK:
-                writer = connect_one(path)
-                number = opened.register_open(path, plain=not key)
-            try:
-                _prepare_file(writer, location, now=now, patience_seconds=busy_timeout_seconds)
-            except BaseException:
-                writer.close()
-                opened.register_closed(number)
-                raise
-        pool = Readers(
-            partial(connect_one, path, is_reader=True),
-            max_idle=readers,
-            patience_seconds=busy_timeout_seconds,
+        opener = Opener(
+            Path(location).expanduser().absolute(),  # readers open later, maybe from another folder
+            location=location,
+            key=key,
+            is_durable=is_durable,
+            readers=readers,
+            busy_timeout_seconds=busy_timeout_seconds,
+            now=now,
         )
         return cls(
-            path,
-            writer=writer,
-            connect=connect_one,
-            readers=pool,
-            line=line,
-            checkpointer=Checkpointer(partial(connect_one, path)),
-            number=number,
-            is_encrypted=bool(key),
+            opener.path,
+            opener=opener,
+            opened=opener.open(),
+            line=WriteQueue(max_waiting=max_waiting_writers, timeout_seconds=busy_timeout_seconds),
+            checkpointer=Checkpointer(partial(opener.connect, opener.path)),
         )
+
+    @property
+    def unwritable(self) -> StorageError | None:
+        """Why the store can be read and not written now, if so."""
+        return self._opened.reason
 
     @property
     def location(self) -> str:
@@ -332,7 +188,7 @@ class SqliteStore:
         self._check_open()
         outer: Tables | None = getattr(self._writing, "tables", None)
         if outer is not None:
-            with outer.acts.kept_on_success(), self._writer:  # a savepoint inside the open transaction
+            with outer.acts.kept_on_success(), outer.connection:  # a savepoint inside the open transaction
                 yield outer
             return
         self._pause_if_background()
@@ -387,14 +243,29 @@ class SqliteStore:
         if own is not None:
             yield own
             return
+        readers = self._readers
         with translate_errors(self.location):
-            connection = self._readers.take()
+            connection = readers.take()
             try:
                 self._check_open()
                 with _transaction(connection, "BEGIN"):
                     yield Tables(connection, is_snapshot=True)
             finally:
-                self._readers.give_back(connection)
+                readers.give_back(connection)
+
+    def erasures(self) -> int:
+        """Return a number that grows whenever words are erased, by whichever process."""
+        own: Tables | None = getattr(self._writing, "tables", None)
+        if own is not None:
+            return own.files.erasures()
+        self._check_open()
+        with translate_errors(self.location):
+            readers = self._readers
+            connection = readers.take()
+            try:
+                return FilesTable(connection).erasures()
+            finally:
+                readers.give_back(connection)
 
     def describe(self) -> dict[str, Any]:
         """Return format version, size and room in bytes, and whether the store is encrypted."""
@@ -404,36 +275,61 @@ class SqliteStore:
             free = shutil.disk_usage(self._path.parent).free
         except OSError as exc:
             raise StoreUnreadable(f"{self.location}: {exc.strerror}") from exc
+        with self.read() as tx:
+            (made_at,) = tx.connection.execute("SELECT min(applied_at) FROM migrations").fetchall()[0]
         return {
             "format_version": FORMAT_VERSION,
+            "made_at": from_microseconds(int(str(made_at))),
             "size_bytes": size,
             "disk_free_bytes": free,
-            "encrypted": self._is_encrypted,
+            "encrypted": bool(self._opener.key),
         }
 
     def check(self) -> list[Check]:
         """Look for damage and disagreement between the tables."""
-        with self._turn() as writer:
-            return list(run_checks(writer))
+        if self.unwritable is None:
+            with self._turn() as writer:
+                return list(run_checks(writer))
+        with self.read() as tx:
+            return list(run_checks(tx.connection, is_writable=False))
+
+    @contextmanager
+    def room_for_forgetting(self) -> Iterator[bool]:
+        """Give up the room that is kept for this on a full disk, and keep some again afterwards."""
+        try:
+            yield release_reserve(self._path)
+        finally:
+            make_reserve(self._path, room_factor=2)
+
+    def remake(self, tables: Collection[str]) -> None:
+        """Put empty tables in the place of derived ones whose pages are damaged."""
+        with self._checkpointer.paused(), self._turn() as writer:
+            remake_tables(writer, tables)
+
+    def salvage(self, path: Path, *, now: datetime) -> SalvageReport:
+        """Save every row that can be read to a path where nothing is, and tell what is lost."""
+        with self.read() as tx:
+            return salvage(self._path, path, key=self._opener.key, now=now, opened=tx.connection)
 
     def back_up(self, path: Path) -> None:
-        """Write a whole copy, as it is at one moment, to a path where nothing is; others go on meanwhile."""
-        self._check_open()
-        with translate_errors(self.location):
-            source = self._readers.take()
-            try:
-                copy_to(path.absolute(), source, self._connect)
-            finally:
-                self._readers.give_back(source)
+        """
+        Write a whole copy, as it is at one moment, to a path where nothing is; others go on meanwhile.
+
+        The copy is read back and compared before it gets its name; what is damaged is not copied.
+        """
+        with self.read() as tx:
+            copy_verified(tx.connection, path.absolute(), self._connect)
 
     def scrub(self) -> None:
         """Rewrite the file and empty its log; raises where someone still reads what was before."""
         with self._checkpointer.paused(), self._turn() as writer:
-            for table in _TEXT_INDEXES:
-                writer.execute(
-                    f"INSERT INTO {table} ({table}) VALUES ('optimize')"
-                )  # keys may hold old words
-            writer.execute("VACUUM")
+            try:
+                for table in TEXT_INDEXES:  # keys may hold old words
+                    writer.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+                writer.execute("VACUUM")
+            except apsw.FullError:  # what was deleted is overwritten in the file; the log can still go
+                writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                raise
             if single_value(writer, "PRAGMA wal_checkpoint(TRUNCATE)"):
                 raise StoreBusy(f"{self.location} is being read as it was before")
 
@@ -445,16 +341,22 @@ class SqliteStore:
         if os.getpid() != self._process:
             return  # the connections belong to the process that opened them
         with self._line.turn():
-            self._writer.close()
+            if self._writer is not None:
+                self._writer.close()
         self._checkpointer.close()
         self._readers.close()
-        opened.register_closed(self._number)
+        self._opened.close()
 
     @contextmanager
     def _turn(self) -> Iterator[apsw.Connection]:
         """Lend the writer to one thread at a time; one left at an old snapshot is reopened."""
         with self._line.turn(is_background=self._gives_way), translate_errors(self.location):
             self._check_open()
+            if self._opened.reason is not None:
+                self._use(self._opener.open_for_writing(self._opened))
+                if self._opened.reason is not None:
+                    raise self._opened.reason
+            assert self._writer is not None  # noqa: S101 - or there were a reason
             if is_held_open(self._writer):
                 renewed = self._connect(self._path)
                 self._checkpointer.watch(renewed)
@@ -469,21 +371,6 @@ class SqliteStore:
             raise StoreClosed(
                 f"{self.location} was opened by another process", hint="Open it again after the fork."
             )
-
-
-def _prepare_file(writer: apsw.Connection, location: str, *, now: datetime, patience_seconds: float) -> None:
-    """Switch to the write-ahead log and bring the layout up to date."""
-    deadline = time.monotonic() + patience_seconds
-    version_of(writer, location)
-    while True:
-        try:
-            writer.pragma("journal_mode", "wal")
-            break
-        except apsw.BusyError:  # SQLite does not wait here: another process is doing the same
-            if time.monotonic() > deadline:
-                raise StoreBusy(f"{location} is held by another process") from None
-            time.sleep(0.005)
-    migrate(writer, location, now=now)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engramdb.store import contract
-from engramdb.store.contract import ScoredKey
+from engramdb.store.contract import ScoredKey, TermStatistics
 from engramdb.store.sqlite.connection import single_value, translate_errors
 from engramdb.store.sqlite.edges import SPEAKER, fold_trait
 from engramdb.store.sqlite.filters import AMONG, VISIBLE, Clause, ScopesTable, scope_columns, where
@@ -22,19 +22,39 @@ from engramdb.values import Filters, Scope
 if TYPE_CHECKING:
     import apsw
 
-_ALL_HOLDERS = "SELECT rowid FROM terms WHERE terms MATCH ?"
+# The text index of memories.
+#
+# Beside its words a row holds the number of its scope as a term of its own, `=12`, which no text can give,
+# and `scope_terms` counts per scope how many memories hold each term. So a word is looked for, and counted,
+# among the memories that the asker may see: docs/decisions/0024-scoped-statistics.md.
+
+_PUT = "INSERT OR REPLACE INTO terms (rowid, words) SELECT key, '=' || scope || ? FROM memories WHERE key = ?"
+_WORDS = "SELECT words FROM terms WHERE rowid = ?"
+_FIND = "SELECT rowid FROM terms WHERE terms MATCH ?"
 _CHANGED = (
     "SELECT m.key, t.words FROM (SELECT key FROM memories WHERE change > ? ORDER BY change LIMIT ?) m "
     "LEFT JOIN terms t ON t.rowid = m.key"
 )
 _HOLDERS = "SELECT rowid AS key, ? AS weight FROM terms WHERE terms MATCH ?"
+_COUNT_UP = (
+    "INSERT INTO scope_terms (scope, term, memories) SELECT ?, value, 1 FROM json_each(?) WHERE true "
+    "ON CONFLICT (scope, term) DO UPDATE SET memories = memories + 1"
+)
+_COUNT_DOWN = f"UPDATE scope_terms SET memories = memories - 1 WHERE scope = ? AND term {AMONG}"
+_DROP_EMPTY = f"DELETE FROM scope_terms WHERE scope = ? AND memories <= 0 AND term {AMONG}"
+_STATISTICS = (
+    f"SELECT term, sum(memories) FROM scope_terms WHERE scope IN ({VISIBLE}) AND term {AMONG} GROUP BY term"
+)
+_EVERY_MEMORY = ""
+"""The term under which `scope_terms` counts the memories themselves; no text has an empty term."""
 
 
 class TermsTable:
-    """Which memories hold which terms."""
+    """Which memories hold which terms, asked from within a scope."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self._scopes = ScopesTable(connection)
 
     @property
     def version(self) -> int:
@@ -45,54 +65,58 @@ class TermsTable:
 
     def put(self, key: int, terms: Sequence[str]) -> None:
         """Index a memory under these terms in place of any earlier ones."""
-        self._connection.execute(
-            "INSERT OR REPLACE INTO terms (rowid, words) VALUES (?, ?)", (key, " ".join(terms))
-        )
+        before = self._words(key)
+        self._connection.execute(_PUT, (f" {' '.join(terms)}", key))
+        self._recount(before, self._words(key))
 
     def remove(self, key: int) -> None:
         """Take a memory out of the index, leaving no trace of its words."""
+        before = self._words(key)
         self._connection.execute("DELETE FROM terms WHERE rowid = ?", (key,))
+        self._recount(before, [])
 
     def clear(self, *, version: int) -> None:
         """Empty the index for a rebuild under this version of the cutting rules."""
         _make_again(self._connection, "terms", version=version)
+        self._connection.execute("DELETE FROM scope_terms")
 
-    def count(self) -> int:
-        """Return how many memories are indexed."""
-        total: int = single_value(self._connection, "SELECT count(*) FROM terms_docsize")
-        return total
-
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """Return in how many memories each term stands; 0 for unknown ones."""
-        found = dict.fromkeys(terms, 0)
-        for term in terms:
-            for (documents,) in self._connection.execute(
-                "SELECT doc FROM term_counts WHERE term = ?", (term,)
-            ):
-                found[term] = documents
-        return found
+    def statistics(self, terms: Sequence[str], *, scope: Scope) -> TermStatistics:
+        """Return how many memories of those that a scope may see hold each term, and how many there are."""
+        asked = to_json([_EVERY_MEMORY, *terms])
+        rows: list[Any] = self._connection.execute(_STATISTICS, (*scope_columns(scope), asked)).fetchall()
+        counts: dict[str, int] = dict(rows)
+        return TermStatistics(counts.get(_EVERY_MEMORY, 0), {term: counts.get(term, 0) for term in terms})
 
     def search(
         self, weights: Mapping[str, float], *, scope: Scope, filters: Filters, limit: int
     ) -> list[ScoredKey]:
         """Return memories with any of the terms, best first by the sum of the weights of those they hold."""
         condition, parameters = where(scope, filters)
-        holders = " UNION ALL ".join([_HOLDERS] * len(weights))
+        holders, matches = " UNION ALL ".join([_HOLDERS] * len(weights)), self._matches(list(weights), scope)
         sql = (
             f"SELECT f.key, sum(f.weight) AS score FROM ({holders}) f CROSS JOIN memories m ON m.key = f.key "
             f"WHERE {condition} GROUP BY f.key ORDER BY score DESC, f.key DESC LIMIT ?"
         )
-        asked = [value for term, weight in weights.items() for value in (weight, _quote_term(term))]
+        asked = [
+            value
+            for weight, match in zip(weights.values(), matches, strict=True)
+            for value in (weight, match)
+        ]
         rows: list[Any] = self._connection.execute(sql, (*asked, *parameters, limit)).fetchall()
         return [contract.ScoredKey(key, score) for key, score in rows]
 
-    def holders(self, term: str) -> list[int]:
-        """Return the keys of all memories with a term, whoever may see them."""
-        rows: list[Any] = self._connection.execute(_ALL_HOLDERS, (_quote_term(term),)).fetchall()
+    def holders(self, term: str, *, scope: Scope) -> list[int]:
+        """Return the keys of all memories with a term that a scope may see, whatever their status."""
+        (match,) = self._matches([term], scope)
+        rows: list[Any] = self._connection.execute(_FIND, (match,)).fetchall()
         return [key for (key,) in rows]
 
     def changed_since(self, cursor: int, *, limit: int) -> dict[int, frozenset[str]]:
-        """Return the terms, by key, of memories that changed after a cursor; none for what left the index."""
+        """
+        Return the terms, by key, of memories that changed after a cursor; none for what left the index.
+
+        The `scope_term` of its scope is one of them.
+        """
         rows: list[Any] = self._connection.execute(_CHANGED, (cursor, limit)).fetchall()
         return {key: frozenset((words or "").split(" ")) for key, words in rows}
 
@@ -104,8 +128,34 @@ class TermsTable:
             "SELECT t.rowid FROM terms t CROSS JOIN memories m ON m.key = t.rowid "
             f"WHERE terms MATCH ? AND {condition} ORDER BY t.rowid DESC LIMIT ?"
         )
-        rows: list[Any] = self._connection.execute(sql, (_quote_term(term), *parameters, limit)).fetchall()
+        (match,) = self._matches([term], scope)
+        rows: list[Any] = self._connection.execute(sql, (match, *parameters, limit)).fetchall()
         return [contract.ScoredKey(key, 0.0) for (key,) in rows]
+
+    def _words(self, key: int) -> list[str]:
+        """Return the stored terms of a memory, after that of its scope; none for one that is not indexed."""
+        row = self._connection.execute(_WORDS, (key,)).fetchone()
+        return row[0].split() if row is not None else []
+
+    def _recount(self, before: Sequence[str], after: Sequence[str]) -> None:
+        """Count the terms of a memory in its scope, given how it was and how it is indexed."""
+        scope = int((before or after)[0].removeprefix("=")) if before or after else 0
+        old = {_EVERY_MEMORY, *before[1:]} if before else set()
+        new = {_EVERY_MEMORY, *after[1:]} if after else set()
+        if new - old:
+            self._connection.execute(_COUNT_UP, (scope, to_json(sorted(new - old))))
+        if old - new:
+            gone = to_json(sorted(old - new))
+            self._connection.execute(_COUNT_DOWN, (scope, gone))
+            self._connection.execute(_DROP_EMPTY, (scope, gone))
+
+    def _matches(self, terms: Sequence[str], scope: Scope) -> list[str]:
+        """Return what to ask the index for, for each term: it, in one of the scopes that may be seen."""
+        seen = self._scopes.visible(scope)
+        if len(seen) == single_value(self._connection, "SELECT count(*) FROM scopes"):
+            return [_quote_term(term) for term in terms]  # the same, and faster
+        within = " OR ".join(_quote_term(contract.scope_term(number)) for number in seen) or _quote_term("=")
+        return [f"{_quote_term(term)} AND ({within})" for term in terms]
 
 
 def _make_again(connection: apsw.Connection, table: str, *, version: int) -> None:
@@ -212,7 +262,7 @@ class TurnTermsTable:
             return self._connection.execute(sql, parameters).fetchall()
 
     def _within(self, scope: Scope) -> str:
-        return " OR ".join(f'"={number}"' for number in self._scopes.visible(scope))
+        return " OR ".join(_quote_term(contract.scope_term(one)) for one in self._scopes.visible(scope))
 
     def _count(self, match: str, at_most: int) -> int:
         number: int = self._rows(_COUNT_TURNS, (match, at_most))[0][0]

@@ -1,0 +1,88 @@
+"""
+Hold every verb of the engine to what the one who asks may see.
+
+Each public method of `Engram` discloses what it returns, unless it is named here with the reason. A verb that
+is added later is held to it without a word, so that no surface has to think of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
+
+if TYPE_CHECKING:
+    from engramdb.engine.engram import Engram
+
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
+Kind = TypeVar("Kind")
+
+SAID_BY_CALLER: Final = frozenset(
+    {"observe", "remember", "remember_many", "remember_stream", "correct", "hear", "end_session"}
+)
+"""What these return, the caller has just said: a person gets it back whole, an agent masked."""
+DISCLOSED_WITHIN: Final = frozenset(
+    {"recall", "get", "list", "context", "brief", "turn", "turns", "export", "shown_to", "audit"}
+)
+"""These disclose inside: by what was asked, by tier, or where a prompt is filled; an audit holds no words."""
+LISTED: Final = {
+    "entity": "entity",
+    "timeline": "list",
+    "working_memory": "working memory",
+    "suspend": "working memory",
+    "resume": "working memory",
+}
+"""The audience of verbs that show more than an answer."""
+
+
+def discloses(kind: type[Kind]) -> type[Kind]:
+    """Let every public verb of a class disclose what it returns."""
+    for name, method in list(vars(kind).items()):
+        if isinstance(method, FunctionType) and not name.startswith("_") and name not in DISCLOSED_WITHIN:
+            setattr(kind, name, _disclosing(name, method))
+    return kind
+
+
+def _disclosing(name: str, method: Callable[Params, Result]) -> Callable[Params, Result]:
+    @functools.wraps(method)
+    def call(*args: Params.args, **kwargs: Params.kwargs) -> Result:
+        answer = method(*args, **kwargs)
+        if answer is None or isinstance(answer, bool | int):
+            return answer
+        return cast("Result", as_shown(cast("Engram", args[0]), name, answer))
+
+    return call
+
+
+def as_shown(engram: Engram, name: str, answer: Any) -> Any:
+    """Return the answer of a verb as the one who asked may see it."""
+    from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
+
+    viewer = engram.viewer
+    if name in SAID_BY_CALLER and viewer.audience is Audience.PERSON:
+        return answer
+    audience = Audience(LISTED[name]) if name in LISTED else viewer.audience
+    if isinstance(answer, Iterator):
+        return (disclose(one, audience) for one in answer)
+    return disclose(answer, audience)
+
+
+class DisclosingPart:
+    """A part of the engine with verbs of its own, which disclose what they return like the engine's."""
+
+    def __init__(self, engram: Engram, part: object) -> None:
+        self.part = part
+        self._engram = engram
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.part, name)
+        if not callable(found):
+            return found
+
+        @functools.wraps(found)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return as_shown(self._engram, name, found(*args, **kwargs))
+
+        return call

@@ -1,0 +1,112 @@
+"""
+Screening: does a text inform, or does it try to steer whoever reads it later?
+
+Patterns always look at it; a judge of hostile text, where there is one, weighs their finding and the rest of
+the words. Who says it counts: a person's own rules for an assistant are ordinary, the same words in a mail
+or in the output of a tool are an attempt. A text is clean, flagged (stored and searchable, in no automatic
+window) or refused, which happens only on overwhelming evidence and never to a person.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from engramdb.errors import EngramError, InjectionBlocked
+from engramdb.policy import CapturePolicy
+from engramdb.text.injection import scan
+from engramdb.values import Actor, ActorKind, Provenance, Role, Source, Voice
+
+JUDGED: Final = "hostile wording"
+"""The reason that is given where the judge and no pattern found something."""
+
+
+class Authorship(StrEnum):
+    """Whose words they are, as far as steering an assistant goes."""
+
+    PERSON = "person"
+    """Typed by the person whose assistant it is, who may set rules for it."""
+    OTHER = "other"
+    """An agent's, or of a page, a mail, a tool, a file: nobody there may."""
+
+
+class JudgesHostility(Protocol):
+    """Tells how likely a text is to be an attempt to steer a later agent."""
+
+    def chance(self, text: str, *, patterns: float) -> float:
+        """Return the chance, given what the patterns found; raises an `EngramError` when it cannot work."""
+        ...
+
+
+class Screening(Struct, frozen=True):
+    """What came of screening a text; reasons never quote it."""
+
+    score: float = 0.0
+    reasons: tuple[str, ...] = ()
+    is_flagged: bool = False
+    is_refused: bool = False
+
+
+HARMLESS_BELOW: Final = 0.05
+"""Below this chance a judge overrules patterns: "Ann told Bob to ignore the instructions of the manual"."""
+
+
+class Screen(Struct, frozen=True):
+    """Screens texts by patterns and, where there is one, a judge."""
+
+    policy: CapturePolicy
+    judge: JudgesHostility | None = None
+
+    def screen(self, text: str, *, origin: Authorship = Authorship.OTHER) -> Screening:
+        """Return how suspicious a text is for somebody's words, and what follows from that."""
+        found = scan(text)
+        chance = self._chance(text, found.score)
+        score = found.score if chance is None else combine_scores(found.score, chance)
+        is_person = origin is Authorship.PERSON
+        policy = self.policy
+        flag_above = policy.injection_flag_person_above if is_person else policy.injection_flag_above
+        is_sure = found.score >= policy.injection_reject_above and score >= policy.injection_flag_above
+        return Screening(
+            score=score,
+            reasons=found.reasons or (JUDGED,),
+            is_flagged=score >= flag_above,
+            is_refused=not is_person and is_sure,  # neither a judge nor patterns refuse alone
+        )
+
+    def is_clean(self, text: str, *, origin: Authorship = Authorship.OTHER) -> bool:
+        """Return whether a text may stand in an automatic window."""
+        return not self.screen(text, origin=origin).is_flagged
+
+    def _chance(self, text: str, patterns: float) -> float | None:
+        if self.judge is None:
+            return None
+        try:
+            return self.judge.chance(text, patterns=patterns)
+        except EngramError:  # noted in health; the patterns decide alone
+            return None
+
+
+def combine_scores(patterns: float, chance: float) -> float:
+    """Return the greater of both, unless the judge is sure that patterns met a harmless text."""
+    return max(patterns, chance) if chance >= HARMLESS_BELOW else chance
+
+
+def origin_of(provenance: Provenance, actor: Actor | None = None) -> Authorship:
+    """Return whose words a statement is, by where it came from and by who brings it."""
+    is_own = provenance.source is Source.HUMAN and provenance.voice is Voice.OWN
+    is_brought_by_agent = actor is not None and actor.kind is ActorKind.AGENT
+    return Authorship.PERSON if is_own and not is_brought_by_agent else Authorship.OTHER
+
+
+def origin_of_turn(role: Role) -> Authorship:
+    """Return whose words a message is as a whole."""
+    return Authorship.PERSON if role is Role.USER else Authorship.OTHER
+
+
+def refusal(screening: Screening) -> InjectionBlocked:
+    """Return the error for a statement that may not enter; it never quotes it."""
+    return InjectionBlocked(
+        f"the statement reads like an attack on the agent: {', '.join(screening.reasons)}"
+    )

@@ -1,0 +1,108 @@
+"""
+Find what is nobody else's business: birth dates, health, and what somebody earns.
+
+Health is told by words alone, so they count only where the text speaks of a person: a lesson on warfarin and
+a server's health check do not. Its words are cues of `data/languages` and lists of `data/health.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from engramdb.text.force import bare_words, has_cue
+from engramdb.text.lexicons import registry
+from engramdb.text.normalize import lazy
+from engramdb.text.pii_patterns import compiled, cue, words_of
+
+# Birth dates.
+
+_MONTHS = (
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|jän|mär|mai|okt|dez|janv|févr|mars|avr|juin|juil|août|déc|"
+    r"ene|abr|ago|dic|gen|mag|giu|lug|set|ott|fev|out|mrt|mei|sty|lut|kwi|maj|cze|lip|sie|wrz|paź|lis|gru|oca|şub|nis|"
+    r"haz|tem|ağu|eyl|eki|kas|ara|янв|фев|мар|апр|ма[йя]|июн|июл|авг|сен|окт|ноя|дек)[^\W\d_]{0,9}\.?"
+)
+_DAY = r"[0-3]?\d(?:st|nd|rd|th|er|º|ª|\.)?"
+_DATE = (
+    rf"(?:(?:19|20)\d\d[-./][01]?\d[-./][0-3]?\d|[0-3]?\d[-./][0-3]?\d[-./](?:19|20)?\d\d(?!\d)"
+    rf"|{_DAY}\s(?:of\s|de\s)?{_MONTHS}(?:,?\s(?:de\s|del\s)?(?:19|20)\d\d)?|{_MONTHS}\s{_DAY}(?:,?\s(?:19|20)\d\d)?"
+    r"|(?:19|20)\d\d年\d{1,2}月\d{1,2}日)"
+)
+
+
+@cache
+def _birth_date() -> re.Pattern[str]:
+    born = words_of("born")
+    return re.compile(
+        rf"(?i){born}[^\n]{{0,45}}?(?<![\d.,:]){_DATE}|(?<![\d.,:]){_DATE}[^\n.!?]{{0,30}}?{born}"
+    )
+
+
+def birth_dates(text: str) -> Iterator[tuple[int, int]]:
+    """Yield dates on which somebody was born, with the words that say so."""
+    if not any(map(str.isdigit, text)):
+        return
+    for match in _birth_date().finditer(text):
+        if not cue("no_person").search(text[match.start() : match.end() + 6]):
+            yield match.span()
+
+
+# What somebody earns.
+
+_AMOUNT = (
+    r"(?:(?:[$€£¥₹₺]|R\$|US\$|CHF|EUR|USD|GBP|PLN|SEK|NOK|DKK)\s?\d[\d.,' ]{2,12}k?|"
+    r"\d[\d.,' ]{2,12}\s?(?:[€£$₺]|EUR|USD|GBP|CHF|euros?|"
+    r"dollars|pounds|zł|PLN|kr|SEK|₽|руб\w*|円|万元?|元)|\d{2,3}(?:\.\d)?k\b|\d{2,3}[.,]\d{3}(?:[.,]\d\d)?(?=\s(?:a|per|brutto|netto|gross|net|an?|pro|plus|before|after)\b))"
+)
+
+
+@cache
+def _income() -> re.Pattern[str]:
+    pay = words_of("pay")
+    return re.compile(rf"(?i){pay}[^\n]{{0,40}}?(?<![\w.]){_AMOUNT}|{_AMOUNT}[^\n.!?]{{0,30}}?{pay}")
+
+
+def incomes(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what somebody earns, with the word that says so."""
+    if not any(map(str.isdigit, text)):
+        return
+    for match in _income().finditer(text):
+        if not cue("nobodys_pay").search(match[0]):
+            yield match.span()
+
+
+# Health.
+
+_PROPER_NAME = lazy(
+    r"(?<![.!?:]\s)(?<!^)\b[A-Z][a-z]{2,}\b|"
+    r"\A[A-Z][a-z]{2,} (?:is|has|was|had|takes?|carries|got|needs|suffers)\b"
+)
+_DOSE = lazy(
+    r"(?i)\b\d+(?:[.,]\d+)? ?(?:mg|mcg|µg|ml|iu|milligrams?)\b"
+    r".{0,30}\b(?:a day|daily|twice|once|bid|morning|night|tablets?|pills?)\b"
+)
+
+
+def is_about_health(text: str) -> bool:
+    """Return whether a text tells of somebody's health; there is no single word to conceal."""
+    words = cue("figurative").sub(" ", text)
+    if not _has_health_words(words) or (cue("in_general").search(text) and not cue("own").search(text)):
+        return False
+    return any(form.search(words) for form in (cue("somebody"), _PROPER_NAME, _DOSE))
+
+
+def _has_health_words(text: str) -> bool:
+    lower = text.lower()
+    return has_cue("health", bare_words(text)) or compiled(_lists()).search(lower) is not None
+
+
+@cache
+def _lists() -> str:
+    """Return one pattern of the conditions, treatments and medicines of the registry."""
+    rows = registry("health")
+    conditions = "|".join(line.strip() for line in rows["conditions"].split("\n") if line.strip())
+    endings = "|".join(rows["medicine_endings"].split())
+    medicines = "|".join(rows["medicines"].split())
+    named = rf"(?:{medicines})(?:e|a|um|en|i)?|\w{{3,14}}(?:{endings})(?:e|a|um|i|y|ą|ę)?"
+    return rf"(?<!\w)(?:{conditions}|{named})(?!\w)"

@@ -1,0 +1,1 @@
+"""What must stay secret: who may see which words, and in which form."""

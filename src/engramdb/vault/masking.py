@@ -1,0 +1,226 @@
+"""
+Mask what is secret in words: in a text, in every field of a memory, in turns, and where it is repeated.
+
+A secret leaves `[confidential]` behind. Of a confidential memory whose secret cannot be located, nothing is
+shown. What is found is never stored or logged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from engramdb.erasable_cache import cached
+from engramdb.text.pii import CONCEALED, CONFIDENTIAL, PiiScan, PiiSpan, classify, conceal_secrets
+from engramdb.text.pii_spoken import awaited_secret
+from engramdb.values.memory import Claim, Detail, Memory, SecurityTier, Traits
+from engramdb.values.turn import Role, Turn
+
+PERSONAL: Final = "[personal]"
+"""Stands for an address or a number of a person in what is sent to a model elsewhere."""
+REACHES_A_PERSON: Final = frozenset({"email", "phone", "postal_address", "birth_date"})
+"""Kinds of sensitive content, by value, that no model needs to know in full."""
+MIN_WORD_CHARACTERS: Final = 3
+"""A shorter piece of a secret gives nothing away, and stands in ordinary words."""
+MAX_QUESTIONS: Final = 8
+"""In one text, to be looked at for what answers them."""
+_WORD = re.compile(r"\w+")
+_ASKED = re.compile(r"[?？]\s+")
+
+
+@cached(20_000)
+def scan_text(text: str, answering: str | None = None) -> PiiScan:
+    """Return what was found in a text; scanned once while it is in use."""
+    return classify(text, answering=answering)
+
+
+def scan_memory(memory: Memory) -> PiiScan:
+    """
+    Return what was found in the words of a memory: alone, as an answer, and after what they lean on.
+
+    "Master code 77 20 93 5" is a secret only after the sentence that speaks of the lock.
+    """
+    alone = scan_text(memory.content, memory.answers)
+    if alone.tier is SecurityTier.CONFIDENTIAL or not memory.refers_to:
+        return alone
+    before = " ".join(memory.refers_to) + " "
+    spans = [
+        PiiSpan(span.start - len(before), span.end - len(before), span.kind)
+        for span in scan_text(before + memory.content).spans
+        if span.start >= len(before) and span.kind in CONFIDENTIAL
+    ]
+    if not spans:
+        return alone
+    kinds = alone.kinds | {span.kind for span in spans}
+    return PiiScan(kinds=kinds, tier=SecurityTier.CONFIDENTIAL, spans=tuple(sorted({*alone.spans, *spans})))
+
+
+def _content(memory: Memory) -> str:
+    """Return the words of a memory with what is confidential in them masked."""
+    shown = mask_secrets(memory.content, answering=memory.answers)
+    if shown != memory.content:
+        return shown
+    kept, begin = [], 0
+    for span in scan_memory(memory).spans:
+        if span.kind in CONFIDENTIAL and span.start >= begin:
+            kept += [memory.content[begin : span.start], CONCEALED]
+            begin = span.end
+    return "".join([*kept, memory.content[begin:]])
+
+
+def tier_of_text(text: str, answering: str | None = None) -> SecurityTier:
+    """Return the tier of a text that has none stored."""
+    return scan_text(text, answering).tier
+
+
+def mask_secrets(text: str, *, answering: str | None = None) -> str:
+    """Return a text with what is confidential in it masked."""
+    is_secret = scan_text(text, answering).tier is SecurityTier.CONFIDENTIAL
+    return conceal_secrets(text, answering=answering) if is_secret else text
+
+
+def mask_personal(text: str, *, answering: str | None = None) -> str:
+    """Return a text for a model elsewhere: no secret, no mail, phone, postal address or birth date."""
+    safe = _mask_answers(mask_secrets(text, answering=answering))
+    kept, begin = [], 0
+    for span in scan_text(safe).spans:
+        if span.kind.value in REACHES_A_PERSON and span.end > begin:
+            kept += [safe[begin : span.start], PERSONAL] if span.start >= begin else []
+            begin = span.end
+    return "".join([*kept, safe[begin:]])
+
+
+def _mask_answers(text: str) -> str:
+    """Return a text without secrets that a question in it gives away: "What is the code? 4711"."""
+    for asked in list(_ASKED.finditer(text))[:MAX_QUESTIONS]:
+        head, rest = text[: asked.end()], text[asked.end() :]
+        shown = mask_secrets(rest, answering=awaited_secret([head]))
+        if shown != rest:
+            return head + shown
+    return text
+
+
+class Secrets(Struct, frozen=True):
+    """The secrets of confidential memories, to be masked wherever else they are repeated."""
+
+    values: tuple[str, ...]
+    words: frozenset[str]
+    """Words of the secrets that the rest of their memories does not say."""
+
+    @classmethod
+    def of(cls, memory: Memory) -> Secrets:
+        """Return the secrets in the words of a memory."""
+        said = [words for words in (memory.content, memory.statement, memory.verbatim) if words]
+        values = {value for words in said for value in _values(words, memory.answers)}
+        found = scan_memory(memory).spans
+        values |= {memory.content[one.start : one.end] for one in found if one.kind in CONFIDENTIAL}
+        shown = [_content(memory), *(mask_secrets(words, answering=memory.answers) for words in said[1:])]
+        rest = {word for words in shown for word in _words(words)}
+        told = frozenset(word for value in values for word in _words(value))
+        return cls(tuple(sorted(values, key=len, reverse=True)), told - rest)
+
+    @classmethod
+    def of_all(cls, memories: Iterable[Memory]) -> Secrets:
+        """Return the secrets in the words of several memories."""
+        each = [cls.of(memory) for memory in memories]
+        values = {value for one in each for value in one.values}
+        words = frozenset(word for one in each for word in one.words)
+        return cls(tuple(sorted(values, key=len, reverse=True)), words)
+
+    def masked(self, text: str, *, answering: str | None = None) -> str:
+        """Return a text without the secrets; all of it masked where a piece of one is left."""
+        shown = mask_secrets(text, answering=answering)
+        for value in self.values:
+            if len(value) >= MIN_WORD_CHARACTERS:
+                shown = shown.replace(value, CONCEALED)
+        return CONCEALED if self.words & set(_words(shown)) else shown
+
+    def without(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the names that hold nothing of the secrets."""
+        return tuple(name for name in names if CONCEALED not in self.masked(name))
+
+
+def _values(text: str, answering: str | None) -> Iterable[str]:
+    spans = scan_text(text, answering).spans
+    return (text[span.start : span.end] for span in spans if span.kind in CONFIDENTIAL)
+
+
+def _words(text: str) -> list[str]:
+    found = _WORD.findall(text.casefold())
+    return [word for word in found if len(word) >= MIN_WORD_CHARACTERS and word != "confidential"]
+
+
+def mask_memory(memory: Memory) -> Memory:
+    """Return a memory without its secrets, in every field that may hold them."""
+    content = _content(memory)
+    if content == memory.content:  # it is confidential, and nobody can say where
+        return _bare(memory)
+    found = Secrets.of(memory)
+    return memory.evolve(
+        content=content,
+        statement=_field(memory.statement, found),
+        verbatim=_field(memory.verbatim, found),
+        answers=_field(memory.answers, found),
+        subject=_field(memory.subject, found),
+        object=_field(memory.object, found),
+        replaces=_field(memory.replaces, found),
+        refers_to=tuple(found.masked(words) for words in memory.refers_to),
+        claims=tuple(_claim(one, found) for one in memory.claims),
+        moments=tuple(one for one in memory.moments if CONCEALED not in found.masked(one.words)),
+        detail=_detail(memory.detail, found),
+        traits=_traits(memory.traits, found),
+    )
+
+
+def _bare(memory: Memory) -> Memory:
+    """Return a memory that says nothing but that it is confidential."""
+    return memory.evolve(
+        content=CONCEALED,
+        **dict.fromkeys(("statement", "verbatim", "answers", "subject", "object", "replaces")),
+        **dict.fromkeys(("refers_to", "claims", "moments"), ()),
+        detail=Detail(),
+        traits=Traits(sentiment=memory.traits.sentiment),
+    )
+
+
+def _field(words: str | None, found: Secrets) -> str | None:
+    return None if words is None else found.masked(words)
+
+
+def _claim(claim: Claim, found: Secrets) -> Claim:
+    return replace(
+        claim,
+        subject=found.masked(claim.subject),
+        object=found.masked(claim.object),
+        qualifiers=tuple(found.masked(one) for one in claim.qualifiers),
+    )
+
+
+def _detail(detail: Detail, found: Secrets) -> Detail:
+    shorter: dict[str, Any] = {
+        name: _field(getattr(detail, name), found) for name in ("summary", "key_fact", "tag")
+    }
+    return Detail(**shorter)  # tokens are counted anew, of what is shown
+
+
+def _traits(traits: Traits, found: Secrets) -> Traits:
+    lists = ("people", "technologies", "paths", "dates", "urls", "topics")
+    kept: dict[str, Any] = {name: found.without(getattr(traits, name)) for name in lists}
+    return replace(traits, **kept)
+
+
+def mask_turns(turns: Sequence[Turn]) -> list[Turn]:
+    """Return turns, oldest first, without secrets, also those that only a question before gives away."""
+    shown: list[Turn] = []
+    heard: dict[tuple[Any, str | None], list[str]] = {}
+    for turn in turns:
+        said = heard.setdefault((turn.scope, turn.session), [])
+        content = mask_secrets(turn.content, answering=awaited_secret(said))
+        shown.append(turn if content == turn.content else replace(turn, content=content))
+        if turn.role in (Role.USER, Role.ASSISTANT):
+            said.append(turn.content)
+    return shown

@@ -1,0 +1,1 @@
+"""How the time of every parser grows with the size of hostile text."""

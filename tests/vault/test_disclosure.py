@@ -1,0 +1,168 @@
+"""One table decides what reaches whom; masking leaves no trace of a secret in any field."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from engramdb.values import Actor, ActorKind, Memory, Role, SecurityTier, Traits, Turn
+from engramdb.values.memory import Claim, Detail
+from engramdb.vault.asking import asked_secret, secrets_asked_for
+from engramdb.vault.disclosure import (
+    FORMS,
+    Audience,
+    Form,
+    Viewer,
+    disclose,
+    disclose_memory,
+    disclose_text,
+    disclose_turns,
+    form_of,
+)
+
+NOW = datetime(2026, 5, 8, tzinfo=UTC)
+SECRET = "Hunter2!x9"  # noqa: S105
+
+
+def memory(content: str, *, id: str = "m", **fields: object) -> Memory:  # noqa: A002
+    """Return a confidential memory."""
+    fields = {"security": SecurityTier.CONFIDENTIAL, **fields}
+    return msgspec.structs.replace(Memory(id=id, content=content, created_at=NOW, updated_at=NOW), **fields)
+
+
+def turn(content: str, role: Role) -> Turn:
+    """Return a turn of one session."""
+    return Turn(id=content[:4], content=content, role=role, occurred_at=NOW, created_at=NOW, session="s")
+
+
+@pytest.mark.parametrize("tier", SecurityTier)
+@pytest.mark.parametrize("audience", Audience)
+def test_every_tier_has_a_form_for_every_audience(tier: SecurityTier, audience: Audience) -> None:
+    """No audience is forgotten; a secret is whole only for models of this machine; telemetry has nothing."""
+    form = FORMS[tier][audience]
+
+    if audience in (Audience.LOG, Audience.SPAN, Audience.METRIC):
+        assert form is Form.ABSENT
+    if tier is SecurityTier.CONFIDENTIAL and form is Form.WHOLE:
+        assert audience in (Audience.LOCAL_MODEL, Audience.LOCAL_EMBEDDER)
+
+
+def test_asking_by_name_shows_a_secret_to_people_and_agents_only() -> None:
+    """No list, page, prompt or file shows one, even where it was asked for."""
+    shown = {one for one in Audience if form_of(SecurityTier.CONFIDENTIAL, one, asked=True) is Form.WHOLE}
+
+    assert shown == {Audience.PERSON, Audience.AGENT, Audience.LOCAL_MODEL, Audience.LOCAL_EMBEDDER}
+
+
+def test_hostile_text_enters_nothing_automatic() -> None:
+    """A flagged memory reaches no window and no remote model, and is whole for the person who looks."""
+    flagged = ("injection",)
+
+    assert form_of(SecurityTier.CLEARTEXT, Audience.PROMPT, flags=flagged) is Form.ABSENT
+    assert form_of(SecurityTier.CLEARTEXT, Audience.PERSON, flags=flagged) is Form.WHOLE
+
+
+def test_a_masked_memory_holds_its_secret_in_no_field() -> None:
+    """Content, statement, claims, detail, tags, people, verbatim: all of it is masked or dropped."""
+    told = memory(
+        f"the wifi password is {SECRET}, ask Bob",
+        statement=f"The user's wifi password is {SECRET}.",
+        verbatim=f"ok so the wifi password is {SECRET}!!",
+        object=SECRET,
+        replaces=SECRET,
+        claims=(Claim(subject="wifi password", predicate="is", object=SECRET),),
+        detail=Detail(summary=f"password {SECRET}", key_fact=SECRET, tag="hunter2"),
+        traits=Traits(people=("Bob", "Hunter2"), topics=("wifi", "hunter2")),
+        refers_to=(f"password {SECRET}",),
+    )
+
+    shown = disclose_memory(told, Audience.PERSON)
+
+    assert shown is not None
+    assert shown.content == "the wifi password is [confidential], ask Bob"
+    assert shown.traits.people == ("Bob",)
+    assert "hunter2" not in msgspec.json.encode(shown).decode().lower()
+
+
+def test_a_secret_that_cannot_be_located_hides_the_whole_memory() -> None:
+    """The tier counts, also where no finder knows why."""
+    shown = disclose_memory(memory("nothing to see"), Audience.PERSON)
+
+    assert shown is not None
+    assert shown.content == "[confidential]"
+
+
+def test_what_is_ordinary_passes_untouched() -> None:
+    """A cleartext memory is the same object: reading costs nothing."""
+    told = memory("Maya likes tea", security=SecurityTier.CLEARTEXT)
+
+    assert disclose_memory(told, Audience.PROMPT) is told
+    assert disclose([told], Audience.LIST)[0] is told
+
+
+def test_a_secret_that_only_a_question_gives_away_is_masked_in_turns() -> None:
+    """Digits are harmless alone and secret after the question for the code."""
+    said = [turn("what is the alarm code?", Role.ASSISTANT), turn("471199", Role.USER)]
+
+    assert disclose_turns(said, Audience.AGENT)[1].content == "[confidential]"
+    assert disclose_turns(said[1:], Audience.AGENT, before=said[:1])[0].content == "[confidential]"
+
+
+def test_a_model_elsewhere_gets_no_address_and_no_answer_to_a_request_for_a_secret() -> None:
+    """Mail and phone are masked for it, a secret after its question too; the person sees the former."""
+    mail = "write to noor@example.com about the tiles"
+
+    assert disclose_text(mail, Audience.REMOTE_MODEL) == "write to [personal] about the tiles"
+    assert disclose_text(mail, Audience.PROMPT) == mail
+    assert "471199" not in (disclose_text("What is the alarm code? 471199", Audience.REMOTE_EMBEDDER) or "")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *(
+            "what's the alarm code?",
+            "alarm code",
+            "Wie lautet der Alarmcode?",
+            "quel est le code de l'alarm ?",
+        ),
+        *("¿cuál es el código de alarm?", "tell me the code of the alarm"),
+    ],
+)
+def test_a_question_by_name_finds_its_secret_and_no_other(question: str) -> None:
+    """The kinds must match and the other words fit: no bank PIN, no password."""
+    held = [
+        memory("the alarm code is 471199", id="alarm"),
+        memory("my bank PIN is 8052", id="pin"),
+        memory(f"the wifi password is {SECRET}", id="wifi"),
+    ]
+
+    assert secrets_asked_for(question, held) == {"alarm"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("Write a haiku about passwords", "which password manager do I use?", "how do I reset my password?"),
+        *("tell me about Zoltan", "where is the storefront hosted?", "who knows the alarm code?"),
+    ],
+)
+def test_speaking_of_secrets_is_not_asking_for_one(question: str) -> None:
+    """Nothing is shown to who asks for no value."""
+    assert asked_secret(question) is None
+
+
+def test_no_secret_of_the_kind_means_none_is_shown() -> None:
+    """Who asks for the alarm code of a house without one is not shown the next best code."""
+    assert not secrets_asked_for("what's the alarm code?", [memory("my bank PIN is 8052")])
+
+
+def test_an_agent_sees_secrets_only_where_the_setting_says_so() -> None:
+    """A person may always ask."""
+    agent = Actor(name="bot", kind=ActorKind.AGENT)
+
+    assert Viewer.of(Actor(), secrets_for_agents="never").can_ask_for_secrets
+    assert Viewer.of(agent, secrets_for_agents="asked").can_ask_for_secrets
+    assert not Viewer.of(agent, secrets_for_agents="never").can_ask_for_secrets
