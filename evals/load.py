@@ -196,6 +196,10 @@ class McpClient:
             return None
         return f"MCP tool: {reply['result']['content'][0]['text'][:80]}"
 
+    def close(self) -> None:
+        """Let the connection go."""
+        self._client.close()
+
     def _message(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
 
@@ -272,8 +276,11 @@ def run(minutes: float, *, clients: int = 8) -> Report:
 def _client(number: int, url: str, mcp_url: str, book: Book, stop: threading.Event) -> None:
     """Do one thing after another until it is over; every third client speaks MCP."""
     talker = Talker(number + 1)
-    with httpx.Client(base_url=url, timeout=TIMEOUT_SECONDS, trust_env=False) as client:
+    with ExitStack() as stack:
+        client = stack.enter_context(httpx.Client(base_url=url, timeout=TIMEOUT_SECONDS, trust_env=False))
         mcp = McpClient(mcp_url) if number % 3 == 2 else None
+        if mcp is not None:
+            stack.callback(mcp.close)
         for turn in itertools.count(number):
             if stop.wait(PAUSE_SECONDS):
                 return
