@@ -9,6 +9,7 @@ import pytest
 from engramdb import Engram, Scope, Settings
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import GLOBAL
+
 from .dreamt import NOW
 
 if TYPE_CHECKING:
