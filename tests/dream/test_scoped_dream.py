@@ -9,7 +9,8 @@ import pytest
 from engramdb import Engram, Scope, Settings
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import GLOBAL
-from tests.dream.dreamt import NOW
+
+from .dreamt import NOW
 
 if TYPE_CHECKING:
     from pathlib import Path

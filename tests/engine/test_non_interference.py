@@ -29,13 +29,13 @@ from engramdb.http.app import Access, create_app
 from engramdb.mcp.tool import Visit
 from engramdb.mcp.tools import ALL
 from engramdb.testing import ManualClock, TinyEmbedder
-from engramdb.values import GLOBAL
+from engramdb.values import GLOBAL, EdgeType
 from engramdb.values import memory as memory_module
 from engramdb.verbs.table import VERBS
 from engramdb.verbs.verb import ScopeRule, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 ANN = Scope(user="ann")
@@ -110,7 +110,7 @@ def live(engram: Engram, clock: ManualClock, crowd: Crowd | None) -> dict[str, s
     """Live Ann's life, one step an hour, with others between the steps; return names for what she made."""
     made: dict[str, str] = {}
     engram.remember("The office is closed on public holidays", scope=GLOBAL)
-    acts = [
+    acts: list[Callable[[], object]] = [
         *(lambda line=line: engram.observe(line, session="s1", speaker="Ann", scope=ANN) for line in SAID),
         lambda: engram.flush(scope=ANN, session="s1"),
         lambda: engram.remember("Nora's birthday is on 4 May", scope=ANN, pinned=True),
@@ -123,8 +123,8 @@ def live(engram: Engram, clock: ManualClock, crowd: Crowd | None) -> dict[str, s
         lambda: engram.link(
             _found(engram, "cellar"),
             _found(engram, "sold"),
-            type="contradicts",
-            scope=ANN,  # type: ignore[arg-type]
+            type=EdgeType.CONTRADICTS,
+            scope=ANN,
         ),
         lambda: engram.feedback(_found(engram, "heron"), helpful=False, query="what is heron?", scope=ANN),
         lambda: engram.documents.put(

@@ -33,10 +33,10 @@ from engramdb.store.sqlite.migrations import m020_acts
 from engramdb.store.sqlite.migrations import m021_forgotten
 from engramdb.store.sqlite.migrations import m022_wordings
 from engramdb.store.sqlite.migrations import m023_moments
-from engramdb.store.sqlite.migrations import m027_files
+from engramdb.store.sqlite.migrations import m024_files
 from engramdb.store.sqlite.migrations import m025_scope_terms
 from engramdb.store.sqlite.migrations import m026_audit
-from engramdb.store.sqlite.migrations import m028_secret_names
+from engramdb.store.sqlite.migrations import m027_secret_names
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -70,10 +70,10 @@ MIGRATIONS = (
     m021_forgotten,
     m022_wordings,
     m023_moments,
-    m027_files,
+    m024_files,
     m025_scope_terms,
     m026_audit,
-    m028_secret_names,
+    m027_secret_names,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
