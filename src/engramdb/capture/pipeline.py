@@ -20,7 +20,7 @@ from engramdb.lifecycle.write import Admission
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.normalize import is_text
-from engramdb.text.terms import turn_terms
+from engramdb.text.pii_spoken import MAX_BETWEEN
 from engramdb.values import (
     Action,
     Actor,
@@ -36,6 +36,7 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.query import parse_enum
+from engramdb.vault.indexing import turn_terms
 
 CLAIM_SECONDS = 60.0
 """How long turns stay claimed by a process that was killed; one that lives renews its claim."""
@@ -108,7 +109,9 @@ def keep(tx: Transaction, turn: Turn, *, actor: Actor, now: datetime) -> Turn:
     """Write a turn down, with who brought it, and return it; an import does so with many in one write."""
     if turn.role is Role.USER and actor.relays:
         turn = replace(turn, relayed_by=actor.name)
-    tx.turn_terms.put(tx.turns.add(turn), turn_terms(turn))
+    key = tx.turns.add(turn)
+    before = tx.turns.list(scope=turn.scope, session=turn.session, limit=MAX_BETWEEN + 1, before=turn.id)
+    tx.turn_terms.put(key, turn_terms(turn, before=before))
     tx.audit.add(AuditEvent(at=now, action=Action.OBSERVE, actor=actor, scope=turn.scope, target=turn.id))
     return turn
 
