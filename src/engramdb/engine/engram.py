@@ -1456,10 +1456,9 @@ class Engram:
         report = examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
         if salvage is None:
             return report
-        from engramdb.engine.salvage import finish  # noqa: PLC0415 - loads the models
+        from engramdb.engine.salvage import salvage_open  # noqa: PLC0415 - loads the models
 
-        saved = self._parts.store.salvage(Path(salvage).expanduser().absolute(), now=self._now())
-        finish(saved, self._parts.settings, self._parts.clock, self._parts.embedder)
+        saved = salvage_open(self._parts, Path(salvage).expanduser().absolute())
         return replace(report, salvaged=saved)
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,7 +16,11 @@ from engramdb.models.embedder import Embedder
 from engramdb.settings import Settings
 from engramdb.store.opening import open_store
 from engramdb.store.sqlite.salvage import salvage
+from engramdb.store.sqlite.store import SqliteStore
 from engramdb.values.report import SalvageReport
+
+if TYPE_CHECKING:  # a cycle: the engine holds the parts
+    from engramdb.engine.parts import Parts
 
 
 def salvage_file(
@@ -24,6 +29,16 @@ def salvage_file(
     """Save the rows of a file that need not open as a store."""
     found = salvage(source, target, key=bytes.fromhex(settings.key), now=clock.now())
     finish(found, settings, clock, embedder or chosen_embedder(settings))
+    return found
+
+
+def salvage_open(parts: Parts, target: Path) -> SalvageReport:
+    """Save the rows of a store that is open, through its own connections."""
+    key, now = bytes.fromhex(parts.settings.key), parts.clock.now()
+    assert isinstance(parts.store, SqliteStore)  # noqa: S101 - the only kind of store there is
+    with parts.store.read() as tx:
+        found = salvage(Path(parts.store.location), target, key=key, now=now, opened=tx.connection)
+    finish(found, parts.settings, parts.clock, parts.embedder)
     return found
 
 

@@ -33,7 +33,6 @@ from engramdb.store.contract.lookup import (
 from engramdb.store.contract.memories import Boxes, Entities, HandedOut, Memories, Scopes, Turns
 from engramdb.values import Action, Actor, Check, ErasureMention, Memory, MemoryId, Scope, TurnId
 from engramdb.values.files import WrittenFile
-from engramdb.values.report import SalvageReport
 
 # The table of parts: how each has fared and what it has cost, in every process that had the store open.
 
@@ -312,10 +311,6 @@ class Store(Protocol):
 
     def remake(self, tables: Collection[str]) -> None:
         """Put empty tables in the place of derived ones whose pages are damaged."""
-        ...
-
-    def salvage(self, path: Path, *, now: datetime) -> SalvageReport:
-        """Save every row that can be read to a path where nothing is, and tell what is lost."""
         ...
 
     def back_up(self, path: Path) -> None:

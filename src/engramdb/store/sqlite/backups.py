@@ -38,6 +38,9 @@ def copy_verified(source: apsw.Connection, target: Path, connect_to: ConnectTo) 
             f"the folder {target.parent} does not exist", hint="Create it, or check the path."
         )
     unfinished = target.with_name(f".{target.name[:100]}.{os.getpid()}.tmp")
+    single_value(
+        source, "SELECT count(*) FROM sqlite_schema"
+    )  # the snapshot that is copied and compared with
     try:
         _copy(source, unfinished, connect_to)
         _verify(source, unfinished, connect_to)

@@ -157,11 +157,12 @@ def _copy_table(damaged: apsw.Connection, new: apsw.Connection, table: str) -> S
     insert = f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     walk = _Walk(damaged, table, columns)
     senseless = 0
-    for row in walk.rows():
+    for rowid, row in walk.rows():
         try:
             new.execute(insert, row)
-        except (apsw.ConstraintError, apsw.MismatchError, UnicodeEncodeError):
-            senseless += 1
+        except (apsw.ConstraintError, apsw.MismatchError, UnicodeEncodeError) as exc:
+            if not walk.reject(rowid, exc):
+                senseless += 1
     rows = int(single_value(new, f"SELECT count(*) FROM {table}"))
     lost = max(len(walk.missing), 1 if walk.is_damaged and not walk.is_counted else 0)
     ids = tuple(sorted(walk.ids.get(rowid, str(rowid)) for rowid in walk.missing))
@@ -177,6 +178,7 @@ class _Walk:
         self._columns = ", ".join(columns)
         self._has_id = "id" in columns
         self._seen: set[int] = set()
+        self._rejected: set[int] = set()
         self._probes = 0
         self.ids: dict[int, str] = {}
         """Ids by row number, as far as an index tells."""
@@ -194,8 +196,8 @@ class _Walk:
         """Rows that an index names and that cannot be read."""
         return self.ids.keys() - self._seen if self.is_damaged else set()
 
-    def rows(self) -> Iterator[Sequence[Any]]:
-        """Yield the rows."""
+    def rows(self) -> Iterator[tuple[int | None, Sequence[Any]]]:
+        """Yield the rows with their numbers."""
         try:
             self._connection.execute(f"SELECT rowid FROM {self._table} LIMIT 1").fetchall()
         except apsw.SQLError:  # the table has no row numbers, or was never made
@@ -210,7 +212,7 @@ class _Walk:
             for rowid in sorted(self.ids.keys() - self._seen):
                 yield from self._part(rowid, rowid)
 
-    def _range(self, low: int, high: int) -> Iterator[Sequence[Any]]:
+    def _range(self, low: int, high: int) -> Iterator[tuple[int, Sequence[Any]]]:
         """Yield what can be read of a range: forward, backward, then by halves of what is between."""
         last = low - 1
         for rowid, *row in self._read(low, high, "ASC"):
@@ -225,7 +227,7 @@ class _Walk:
         if not self._is_whole:
             yield from self._part(last + 1, min(first - 1, self._largest()))
 
-    def _part(self, low: int, high: int) -> Iterator[Sequence[Any]]:
+    def _part(self, low: int, high: int) -> Iterator[tuple[int, Sequence[Any]]]:
         """Yield what can be read of a range by halving it where it cannot be read as a whole."""
         waiting = [(low, high)]
         while waiting and self._probes < MAX_PROBES:
@@ -247,11 +249,21 @@ class _Walk:
             yield from self._connection.execute(sql + f"ORDER BY rowid {order}", (low, high))
             self._is_whole = True
 
-    def _new(self, rowid: int, row: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    def _new(self, rowid: int, row: Sequence[Any]) -> Iterable[tuple[int, Sequence[Any]]]:
         if rowid in self._seen:
             return ()
         self._seen.add(rowid)
-        return (row,)
+        return ((rowid, row),)
+
+    def reject(self, rowid: int | None, exc: Exception) -> bool:
+        """Note that a row is none of this table; return whether it is looked for once more by its number."""
+        self.why = self.why or f"a row makes no sense: {type(exc).__name__}"
+        if rowid is None or rowid in self._rejected:
+            return False
+        self._rejected.add(rowid)
+        self._seen.discard(rowid)
+        self.ids.setdefault(rowid, str(rowid))
+        return True
 
     def _largest(self) -> int:
         """Return the largest row number that there can be, as far as anybody knows."""
@@ -261,7 +273,7 @@ class _Walk:
             known += [int(seq) for (seq,) in rows]
         return max(known)
 
-    def _from_both_ends(self) -> Iterator[Sequence[Any]]:
+    def _from_both_ends(self) -> Iterator[tuple[None, Sequence[Any]]]:
         """Yield the rows of a table without row numbers; those met twice are the caller's to ignore."""
         keys = [str(r[1]) for r in self._connection.execute(f"PRAGMA table_info({self._table})") if r[5]]
         if not keys:
@@ -271,14 +283,13 @@ class _Walk:
             self._is_whole = False
             by = ", ".join(f"{key} {order}" for key in keys)
             with self._guarded():
-                yield from self._connection.execute(
-                    f"SELECT {self._columns} FROM {self._table} ORDER BY {by}"
-                )
+                sql = f"SELECT {self._columns} FROM {self._table} ORDER BY {by}"
+                yield from ((None, row) for row in self._connection.execute(sql))
                 self._is_whole = True
             if self._is_whole:
                 return
 
-    def _covered(self, index: str) -> Iterator[Sequence[Any]]:
+    def _covered(self, index: str) -> Iterator[tuple[int, Sequence[Any]]]:
         """Yield rows that an index holds as a whole."""
         sql = f'SELECT rowid, {self._columns} FROM {self._table} INDEXED BY "{index}"'
         with self._guarded():
@@ -339,12 +350,11 @@ def _drop_orphans(new: apsw.Connection) -> dict[str, int]:
         if not broken:
             break
         new.execute("BEGIN")
-        for table, rowid, parent, number in broken:
-            if parent == "scopes":
-                _name_scope(new, str(table), rowid, number)
-            elif rowid is not None:
-                dropped[str(table)] = dropped.get(str(table), 0) + 1
-                new.execute(f"DELETE FROM {table} WHERE rowid = ?", (rowid,))
+        for table, rowid, number in {row[:2] + row[3:] for row in broken if row[2] == "scopes"}:
+            _name_scope(new, str(table), rowid, number)
+        for table, rowid in {row[:2] for row in broken if row[2] != "scopes" and row[1] is not None}:
+            dropped[str(table)] = dropped.get(str(table), 0) + 1
+            new.execute(f"DELETE FROM {table} WHERE rowid = ?", (rowid,))
         for table, column, parent, key in _keys_without_rowid(new, broken):
             gone = f"{column} IS NOT NULL AND {column} NOT IN (SELECT {key} FROM {parent})"
             dropped[table] = dropped.get(table, 0) + int(

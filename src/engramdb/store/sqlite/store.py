@@ -49,13 +49,11 @@ from engramdb.store.sqlite.records import FeedTable, ImportsTable, PartsTable, R
 from engramdb.store.sqlite.repair import remake_tables
 from engramdb.store.sqlite.reserve import make_reserve, release_reserve
 from engramdb.store.sqlite.rows import from_microseconds
-from engramdb.store.sqlite.salvage import salvage
 from engramdb.store.sqlite.terms import TermsTable, TurnTermsTable
 from engramdb.store.sqlite.turns import BoxesTable, DreamReadsTable, HandedOutTable, TurnsTable
 from engramdb.store.sqlite.vectors import SnapshotsTable, VectorsTable
 from engramdb.store.sqlite.working_memory import AttentionTable
 from engramdb.values import Act, Action, Actor, Check, new_id
-from engramdb.values.report import SalvageReport
 
 
 class Tables:
@@ -305,11 +303,6 @@ class SqliteStore:
         """Put empty tables in the place of derived ones whose pages are damaged."""
         with self._checkpointer.paused(), self._turn() as writer:
             remake_tables(writer, tables)
-
-    def salvage(self, path: Path, *, now: datetime) -> SalvageReport:
-        """Save every row that can be read to a path where nothing is, and tell what is lost."""
-        with self.read() as tx:
-            return salvage(self._path, path, key=self._opener.key, now=now, opened=tx.connection)
 
     def back_up(self, path: Path) -> None:
         """
