@@ -193,7 +193,7 @@ def test_a_text_has_few_readings_however_often_it_is_encoded() -> None:
 
 
 @pytest.mark.parametrize(
-    "before", ["My brother lives in Porto. ", "My brother is tall. ", "We moved to Lisbon. ", "Thanks a lot! "]
+    "before", ["My brother lives in Porto. ", "My brother is tall. ", "We moved to Lisbon. ", "Thanks! "]
 )
 def test_a_harmless_sentence_hides_no_order(before: str, tmp_path: Path) -> None:
     """What stands before an order does not make it harmless: it is refused or flagged, and in no window."""
