@@ -116,3 +116,23 @@ def test_no_index_holds_a_word_of_a_secret(stores: tuple[Engram, Engram]) -> Non
         said = tx.turn_terms.frequencies(terms(HELD), scope=held.scope, at_most=100)
 
     assert not any([*counted.values(), *said.values()])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Zoe's locker code 4477 opens at 4477.",
+        "The password is Mauve!77x, yes, mauve!77x.",
+        "PIN 9081? PIN: 9081",
+    ],
+)
+def test_a_secret_said_twice_is_masked_twice(words: str, tmp_path: Path) -> None:
+    """Every occurrence goes, in the memory and in the turn, in all of their fields."""
+    with Engram.open(
+        settings=Settings(home=tmp_path), embedder=TinyEmbedder(), background=False, actor=AGENT
+    ) as engram:
+        engram.remember(words)
+        engram.observe(words)
+        shown = plain([*engram.list(), *engram.turns()]).lower()
+
+    assert not re.search(r"4477|mauve!77x|9081", shown)

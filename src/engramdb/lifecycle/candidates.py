@@ -8,7 +8,7 @@ itself is never overruled.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -97,6 +97,8 @@ def candidate(
         **_times(draft, memory, now=now, date_order=date_order),
     )
     memory = enriched(memory, outcome=draft.outcome) if enrich else memory.evolve(security=_tier(memory))
+    if draft.extractor is not None and memory.security is SecurityTier.CONFIDENTIAL:
+        memory = memory.evolve(importance=SECRET_IMPORTANCE)
     return Candidate(
         memory=memory,
         fingerprint=fingerprint_of(memory),
@@ -105,6 +107,10 @@ def candidate(
         is_enriched=enrich,
         has_importance=draft.importance is not None and draft.extractor is None,
     )
+
+
+SECRET_IMPORTANCE: Final = 0.5
+"""Of a secret that was read from a conversation: a weight made of its words would tell of them."""
 
 
 def _refuse_masked(draft: Draft, content: str) -> None:
@@ -296,8 +302,8 @@ def _with_source(made: Provenance) -> Provenance:
 
 def enriched(memory: Memory, *, outcome: TaskOutcome | None = None) -> Memory:
     """Return the memory with security tier, affect, traits and levels of detail."""
-    felt = affect(memory.content, outcome=outcome, is_correction=memory.category == "correction")
     classified = memory.evolve(security=_tier(memory))
+    felt = affect(open_words(classified), outcome=outcome, is_correction=memory.category == "correction")
     is_secret = classified.security is SecurityTier.CONFIDENTIAL
     shown = mask_memory(classified) if is_secret else classified
     return classified.evolve(

@@ -180,7 +180,23 @@ def disclose(value: Value, audience: Audience) -> Value:
     found = _confidential_in(value)
     secrets = Secrets.of_all(found) if found else None
     shown = _walk(value, audience, secrets)
-    return cast("Value", None if shown is _GONE else shown)
+    if shown is _GONE:
+        return cast("Value", None)
+    own = _OWN_WORDS.get(type(value).__name__)
+    return cast("Value", shown if own is None else _with_own_words(shown, value, own, audience, secrets))
+
+
+_OWN_WORDS: Final = {"Timeline": "topic", "Reasoned": "question"}
+"""Where an answer repeats what was asked: a guess that comes back masked would be a right one."""
+
+
+def _with_own_words(shown: Any, value: Any, own: str, audience: Audience, secrets: Secrets | None) -> Any:
+    """Return an answer with what was asked as it was asked, also in the questions that were made of it."""
+    asked = getattr(value, own)
+    changes: dict[str, Any] = {own: asked}
+    if secrets is not None and hasattr(value, "tree"):
+        changes["tree"] = _walk(value.tree, audience, secrets.not_in(asked))
+    return replace(shown, **changes)
 
 
 _GONE: Final = object()
