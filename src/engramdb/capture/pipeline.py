@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from engramdb.capture.extract import Extracted, Extractor, SentenceExtractor
 from engramdb.errors import EngramError, MemoryNotFound
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
-from engramdb.lifecycle.drafts import Draft, check_label, checked_text, in_utc
+from engramdb.lifecycle.drafts import Draft, checked_text, in_utc
+from engramdb.lifecycle.speakers import check_names, fit_name
 from engramdb.lifecycle.write import Admission
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Store, Transaction
@@ -90,9 +91,7 @@ def heard(
     now: datetime,
 ) -> Turn:
     """Return a message as a turn that can be kept; raises where it may not enter."""
-    for name, label in (("speaker", speaker), ("session", session)):
-        if label is not None:
-            check_label(name, label)
+    check_names(speaker, session)
     return Turn(
         id=new_id(now),
         content=checked_text(content, what="turn", max_bytes=policy.max_turn_bytes),
@@ -326,7 +325,7 @@ def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
         object=one.object,
         provenance=Provenance(
             source=_SOURCES.get(turn.role, Source.INGEST) if one.voice is Voice.OWN else Source.INGEST,
-            speaker=turn.speaker if one.voice is Voice.OWN else one.sender,
+            speaker=turn.speaker if one.voice is Voice.OWN else fit_name(one.sender),
             relayed_by=turn.relayed_by,
             voice=one.voice,
             session=turn.session,

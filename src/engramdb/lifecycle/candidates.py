@@ -18,6 +18,7 @@ from engramdb.lifecycle.drafts import Draft, checked, in_utc
 from engramdb.lifecycle.filing import file_draft
 from engramdb.lifecycle.pair_rules import is_negation
 from engramdb.lifecycle.screening import Screen, origin_of, refusal
+from engramdb.lifecycle.speakers import check_names
 from engramdb.policy import CapturePolicy
 from engramdb.settings import DateOrder
 from engramdb.text.affect import affect, sentiment
@@ -82,6 +83,7 @@ def candidate(
 ) -> Candidate:
     """Return the draft as a candidate, enriched now or left for later; raises where it may not enter."""
     content = checked(draft, policy)
+    check_names(draft.provenance.speaker, draft.provenance.session)
     _refuse_masked(draft, content)
     screen = screen or Screen(policy)
     flags = _flags(draft, content, screen, actor)

@@ -21,8 +21,10 @@ from engramdb.values.turn import Turn
 from engramdb.vault.masking import (
     Secrets,
     mask_memory,
+    mask_names,
     mask_personal,
     mask_secrets,
+    mask_session,
     mask_turns,
     tier_of_text,
 )
@@ -138,8 +140,11 @@ def disclose_memory(memory: Memory, audience: Audience) -> Memory | None:
     """Return a memory as an audience may see it; None where it may not at all."""
     form = form_of_memory(memory, audience)
     if form is Form.WHOLE or memory.security is SecurityTier.SENSITIVE:
-        return None if form is Form.ABSENT else memory  # what leaves the machine is masked as text
-    return mask_memory(memory) if form is Form.MASKED else None
+        if form is Form.ABSENT:
+            return None
+        is_local = FORMS[SecurityTier.CONFIDENTIAL][audience] is Form.WHOLE
+        return memory if is_local else mask_names(memory)  # what leaves the machine is masked as text
+    return mask_names(mask_memory(memory)) if form is Form.MASKED else None
 
 
 def disclose_text(
@@ -208,7 +213,7 @@ _GONE: Final = object()
 _NO_WORDS = frozenset(
     {
         *("id", "memory_id", "turn_id", "gap_id", "question_id", "parent", "through", "by", "act", "cited"),
-        *("index", "model", "purpose", "counter", "strategy", "intent", "judged_by", "session", "speaker"),
+        *("index", "model", "purpose", "counter", "strategy", "intent", "judged_by"),
         *("supersedes", "superseded_by", "box", "token", "key", "undone_by", "memories_by_id", "path"),
         *("version", "extractor", "cursor", "made", "memory_ids", "step", "action", "dream"),
     }
@@ -264,6 +269,8 @@ def _walk_struct(value: Struct, audience: Audience, secrets: Secrets | None) -> 
         shown = _walk(held, audience, secrets)
         if shown is _GONE:
             return _GONE
+        if name == "session" and isinstance(held, str):
+            shown = mask_session(held)
         if shown is not held:
             changes[name] = shown
     return replace(value, **changes) if changes else value

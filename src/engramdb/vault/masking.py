@@ -231,6 +231,22 @@ def _traits(traits: Traits, found: Secrets) -> Traits:
     return replace(traits, **kept)
 
 
+def mask_session(session: str) -> str:
+    """Return the name of a session without secrets; one that is nothing but an id stays one."""
+    shown = mask_secrets(session)
+    return session if shown == CONCEALED else shown
+
+
+def mask_names(memory: Memory) -> Memory:
+    """Return a memory without secrets in the names of who spoke and of the session."""
+    made = memory.provenance
+    speaker = None if made.speaker is None else mask_secrets(made.speaker)
+    session = None if made.session is None else mask_session(made.session)
+    if (speaker, session) == (made.speaker, made.session):
+        return memory
+    return memory.evolve(provenance=replace(made, speaker=speaker, session=session))
+
+
 def mask_turns(turns: Sequence[Turn]) -> list[Turn]:
     """Return turns, oldest first, without secrets, also those that only a question before gives away."""
     shown: list[Turn] = []
@@ -238,7 +254,13 @@ def mask_turns(turns: Sequence[Turn]) -> list[Turn]:
     for turn in turns:
         said = heard.setdefault((turn.scope, turn.session), [])
         content = mask_secrets(turn.content, answering=awaited_secret(said))
-        shown.append(turn if content == turn.content else replace(turn, content=content))
+        changes = {
+            "content": content,
+            "speaker": turn.speaker and mask_secrets(turn.speaker),
+            "session": turn.session and mask_session(turn.session),
+        }
+        is_same = all(getattr(turn, name) == words for name, words in changes.items())
+        shown.append(turn if is_same else replace(turn, **changes))
         if turn.role in (Role.USER, Role.ASSISTANT):
             said.append(turn.content)
     return shown
