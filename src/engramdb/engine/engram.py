@@ -1479,7 +1479,8 @@ class Engram:
         from engramdb.engine.salvage import salvage_file  # noqa: PLC0415 - loads the models
 
         source, target = (Path(one).expanduser().absolute() for one in (store, new))
-        return salvage_file(source, target, settings or Settings.load(), clock or SystemClock(), embedder)
+        guarded = SystemClock() if clock is None else _guarded(clock)
+        return salvage_file(source, target, settings or Settings.load(), guarded, embedder)
 
     def backup(self, path: str | PathLike[str] | None = None) -> Backup:
         """
@@ -1515,7 +1516,8 @@ class Engram:
 
         place = Path(store).expanduser().absolute()
         copy = None if backup is None else Path(backup).expanduser().absolute()
-        return restore_backup(place, copy, settings=settings or Settings.load(), clock=clock or SystemClock())
+        guarded = SystemClock() if clock is None else _guarded(clock)
+        return restore_backup(place, copy, settings=settings or Settings.load(), clock=guarded)
 
     def audit(
         self,
