@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from engramdb.clock import Clock
 from engramdb.engine.assemble import guarded_embedder
 from engramdb.engine.erasing import register_salvage, registered_file
-from engramdb.errors import EmbeddingError, EngramError
+from engramdb.errors import EmbeddingError, EngramError, StorageError
 from engramdb.health import Health
 from engramdb.index.rebuild import embed_pending, rebuild_terms, rebuild_turns
 from engramdb.models.embedder import Embedder
@@ -36,7 +36,7 @@ def salvage_file(
     found = salvage(source, target, key=bytes.fromhex(settings.key), now=clock.now())
     guard = ForeignGuard(Health(clock))
     try:
-        finish(found, settings, clock, guarded_embedder(embedder, settings, guard))
+        found = finish(found, settings, clock, guarded_embedder(embedder, settings, guard))
     finally:
         guard.close()
     if not found.lost and not found.changed:  # a sound one notes it; a damaged one is left as it is
@@ -52,31 +52,36 @@ def salvage_open(parts: Parts, target: Path) -> SalvageReport:
     with registered_file(parts, FileKind.SALVAGE, target, given=str(target)):
         with parts.store.read() as tx:
             found = salvage(Path(parts.store.location), target, key=key, now=now, opened=tx.connection)
-        finish(found, parts.settings, parts.clock, parts.embedder)
-    return found
+        return finish(found, parts.settings, parts.clock, parts.embedder)
 
 
-def finish(found: SalvageReport, settings: Settings, clock: Clock, embedder: Embedder) -> None:
-    """Make what is derived in the new store; what cannot be embedded waits, and what fails leaves none."""
+def finish(found: SalvageReport, settings: Settings, clock: Clock, embedder: Embedder) -> SalvageReport:
+    """Make what is derived in the new store; the report comes back whatever the store says."""
     try:
-        _finish(found, settings, clock, embedder)
-    except BaseException:
+        _make_indexes(found, settings, clock, embedder)
+    except StorageError as exc:
+        note = f"its indexes could not be made ({exc.code} {exc.message}): `engram doctor --fix` tries again"
+        return replace(found, notes=(*found.notes, note))
+    except BaseException:  # without a report nobody would know of the file, and it would be in the way
         for ending in ENDINGS:
             beside(Path(found.path), ending).unlink(missing_ok=True)
         raise
+    return found
 
 
-def _finish(found: SalvageReport, settings: Settings, clock: Clock, embedder: Embedder) -> None:
+def _make_indexes(found: SalvageReport, settings: Settings, clock: Clock, embedder: Embedder) -> None:
+    """Note where the rows came from, and make the indexes; what cannot be embedded now waits."""
     with closing(_opened(Path(found.path), settings, clock)) as store:
+        with store.atomic() as tx:
+            tx.files.drop(str(Path(found.path).resolve()))  # itself, where the other had noted it
+        register_salvage(store, Path(found.read_from), now=clock.now())
         rebuild_terms(store)
         rebuild_turns(store)
         with store.atomic() as tx:
             tx.traits.rebuild()
             tx.vectors.drop_orphans()
-            tx.files.drop(str(Path(found.path).resolve()))  # itself, where the other had noted it
         with suppress(EmbeddingError):
             embed_pending(store, embedder)
-        register_salvage(store, Path(found.read_from), now=clock.now())
 
 
 def _opened(path: Path, settings: Settings, clock: Clock) -> Store:
