@@ -1721,7 +1721,7 @@ class Engram:
             asked = secrets_asked_for(answer.query.text, found)
         shown = self._masked(answer)
         try:
-            self._audit_reveal(asked)
+            self._audit_reveal([one for one in found if one.id in asked])
         except EngramError:  # what cannot be audited stays masked
             return shown
         whole = {one.id: one for one in found if one.id in asked}
@@ -1735,7 +1735,7 @@ class Engram:
 
     def _listed(self, found: Sequence[Memory], *, reveal: bool) -> Sequence[Memory]:
         """Return memories with their secrets masked, or whole where one who may has asked for it."""
-        secret = [one.id for one in found if _is_secret(one)]
+        secret = [one for one in found if _is_secret(one)]
         if not secret:
             return found
         from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
@@ -1750,14 +1750,15 @@ class Engram:
         self._audit_reveal(secret)
         return found
 
-    def _audit_reveal(self, secret: Collection[MemoryId]) -> None:
-        """Note that secrets are shown."""
+    def _audit_reveal(self, secret: Collection[Memory]) -> None:
+        """Note that secrets are shown, each in the scope that it belongs to."""
         if not secret:
             return
+        at, actor = self._now(), self.actor
         with self._parts.store.atomic() as tx:
-            for one in sorted(secret):
-                shown = AuditEvent(at=self._now(), action=Action.REVEAL, actor=self.actor, target=one)
-                tx.audit.add(shown)
+            for one in sorted({(one.id, one.scope) for one in secret}, key=lambda each: each[0]):
+                target, scope = one
+                tx.audit.add(AuditEvent(at=at, action=Action.REVEAL, actor=actor, scope=scope, target=target))
 
     # --- what a call means ----------------------------------------------------------------------------------
 
