@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from engramdb.text.pii import CONCEALED
 from engramdb.values.document import Document
 from engramdb.values.memory import INJECTION, Actor, ActorKind, Memory, SecurityTier
+from engramdb.values.recall import SaidTurn
 from engramdb.values.turn import Turn
 from engramdb.vault.masking import (
     Secrets,
@@ -245,6 +246,8 @@ def _walk(value: Any, audience: Audience, secrets: Secrets | None) -> Any:
 def _walk_struct(value: Struct, audience: Audience, secrets: Secrets | None) -> Any:
     if isinstance(value, Document):
         return replace(value, value=_walk_document(value.value, audience))
+    if isinstance(value, SaidTurn) and INJECTION in value.flags and audience is not Audience.PERSON:
+        return _GONE  # no memory, judged by nobody: a last resort is no way in for orders
     changes: dict[str, Any] = {}
     for name in _plan(type(value)):
         held = getattr(value, name)
