@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -95,7 +96,7 @@ def as_text(answer: object) -> str:
 
 def shown_in(text: str, secrets: Sequence[str]) -> set[str]:
     """Return the secrets that a text shows."""
-    return {one for one in secrets if one in text or json.dumps(one, ensure_ascii=False)[1:-1] in text}
+    return {one for one in secrets if re.search(rf"(?<![\w.]){re.escape(one)}(?!\w)", text)}
 
 
 def baseline(said: Sequence[dict[str, Any]], question: str) -> str:
