@@ -352,7 +352,9 @@ def _permission(bench: Bench, fault: str) -> None:
     def repair() -> None:
         libc.mount(b"none", bytes(folder), b"tmpfs", remount, b"size=8m")
 
-    bench.before, bench.repair = (repair if fault == COMES_BACK else lambda: None), repair
+    if fault == COMES_BACK:
+        repair()
+    bench.before, bench.repair = (lambda: None), repair
 
 
 def _process(bench: Bench, fault: str) -> None:

@@ -90,9 +90,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     dream_idle_minutes: float = 2.0
     """After so long without reads and writes it dreams at once."""
     dream_roots: str = ""
-    """Folders where a dream may check what is said of files, `:` between them (`;` on Windows), or none."""
+    """
+    Folders where a dream may check what is said of files, `:` between them (`;` on Windows), or none.
+
+    `project=FOLDER` is for the memories of that project alone.
+    """
     durability: str = "full"
     """`full`: a write that returned survives a power cut. `relaxed`: it survives a crash of the process."""
+    backups: bool = True
+    """Whether processes with a background copy the store once a day to a folder beside it; three are kept."""
     readers: int = 4
     """How many reads may run at once."""
     max_waiting_writers: int = 256

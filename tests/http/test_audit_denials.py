@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import httpx
     from starlette.testclient import TestClient
 
 ADA, BOB = Scope(user="ada"), Scope(user="bob")
@@ -36,11 +35,11 @@ class Guarded(NamedTuple):
     reader: str
     cursor: str
 
-    def post(self, token: str, path: str, **body: Any) -> httpx.Response:
+    def post(self, token: str, path: str, **body: Any) -> Any:
         """Post with a token."""
         return self.client.post(path, json=body, headers={"Authorization": f"Bearer {token}"})
 
-    def get(self, token: str, path: str, **asked: Any) -> httpx.Response:
+    def get(self, token: str, path: str, **asked: Any) -> Any:
         """Ask with a token."""
         return self.client.get(path, params=asked, headers={"Authorization": f"Bearer {token}"})
 

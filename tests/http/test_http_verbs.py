@@ -61,6 +61,7 @@ NO_FIELDS = {
     "recalled",
     "counter",
     "fix",
+    "salvage",
     "actor",
     "exact",
 }

@@ -24,7 +24,7 @@ def test_a_secret_that_was_a_name_and_a_tag_is_neither_any_more(store_path: Path
         secret = engram.remember("Zoltan's wifi password is Hunter2!x9")
         engram.remember("Zoltan likes tea")
     connection = apsw.Connection(str(store_path))
-    number = connection.execute("SELECT key FROM memories WHERE id = ?", (secret.id,)).fetchone()[0]
+    number = connection.execute("SELECT key FROM memories WHERE id = ?", (secret.id,)).fetchall()[0][0]
     connection.execute(
         "INSERT INTO entities (id, scope, name, folded, type, first_seen, last_seen, mentions) "
         "SELECT 'e-1', scope, 'Hunter2', 'hunter2', 'person', 0, 0, 1 FROM memories WHERE key = ?",

@@ -213,13 +213,22 @@ class ReadTurns(Struct, frozen=True):
 
 
 def read_turns(
-    capture: Capture, *, actor: Actor, now: datetime, within: tuple[Scope, str | None] | None = None
+    capture: Capture,
+    *,
+    actor: Actor,
+    now: datetime,
+    within: tuple[Scope, str | None] | None = None,
+    owner: Scope | None = None,
 ) -> ReadTurns:
-    """Read the oldest turns that wait, of one conversation; `turns` is 0 when none do."""
+    """
+    Read the oldest turns that wait, of one conversation; `turns` is 0 when none do.
+
+    The conversation is `within`, or the one that waits longest, of exactly the `owner` scope or of any.
+    """
     store = capture.pipeline.store
     until = now + timedelta(seconds=CLAIM_SECONDS)
     with store.atomic() as tx:
-        turns = tx.turns.claim(now=now, until=until, limit=MOST_TURNS, within=within)
+        turns = tx.turns.claim(now=now, until=until, limit=MOST_TURNS, within=within, owner=owner)
     if not turns:
         return ReadTurns()
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from engramdb.cli.derive import Run, runs, shows
+from engramdb.cli.errors import engine
 from engramdb.cli.options import Shared, shared_options
 from engramdb.cli.output import (
     counting,
@@ -34,6 +35,7 @@ from engramdb.values import (
     SchedulerState,
     StatusReport,
 )
+from engramdb.values.report import RestoredBackup, SalvageReport
 from engramdb.verbs.errors import FAILED
 from engramdb.verbs.store import Enriched, Rebuilt
 from engramdb.verbs.wording import part
@@ -212,6 +214,9 @@ def _background(state: SchedulerState) -> str | None:
 @runs("doctor")
 def doctor(run: Run) -> None:
     """Examine the store; ends with 1 where something is wrong."""
+    if run.asked.salvage:
+        _salvage(run)
+        return
     with run.open() as engram, counting("mending") as progress:
         report: DoctorReport = run.call(engram, progress=progress)
 
@@ -226,10 +231,65 @@ def doctor(run: Run) -> None:
     raise click.exceptions.Exit(FAILED)
 
 
+def _salvage(run: Run) -> None:
+    """Save what can be read, whether or not the file opens as a store."""
+    settings = run.shared.settings()
+    saved = engine().salvage(settings.store_location, run.asked.salvage, settings=settings)
+    run.present(saved, show_salvaged)
+    if saved.lost or saved.changed:
+        talk("The damaged store was left as it is. Look at the new one, then put it in its place.")
+        raise click.exceptions.Exit(FAILED)
+    talk("Nothing is lost.")
+
+
+def show_salvaged(saved: SalvageReport) -> None:
+    """Show what was saved and what is lost, table by table."""
+    rows = [[one.name, str(one.rows), str(one.lost), one_line(one.why)] for one in saved.tables]
+    show_table(
+        ["table", "saved", "lost", "why"], [row for row in rows if row[1:3] != ["0", "0"]], numbers={1, 2}
+    )
+    for one in saved.tables:
+        if one.ids and one.name in ("memories", "turns"):
+            out(f"lost {one.name}: {', '.join(one.ids)}")
+    if saved.changed:
+        out(f"saved, but not as they were stored: {', '.join(saved.changed)}")
+    out(f"saved to {saved.path}")
+
+
+@click.argument("backup", metavar="[PATH]", required=False, help="The backup; else the newest one.")
+@click.option("--list", "only_list", is_flag=True, help="Show the backups and restore nothing.")
+@shared_options
+def restore_backup(shared: Shared, backup: str | None, *, only_list: bool) -> None:
+    """Put a backup in the place of the store."""
+    from engramdb.engine.backups import list_backups  # noqa: PLC0415 - few commands need it
+
+    settings = shared.settings()
+    place = Path(settings.store_location).expanduser().absolute()
+    if only_list:
+        found = list_backups(place)
+        present(found, _show_backups, as_json=shared.json)
+        if not found:
+            talk(f"There is no backup beside {place}")
+        return
+    done = engine().restore_backup(place, backup, settings=settings)
+    present(done, _show_restored, as_json=shared.json)
+
+
+def _show_backups(found: Sequence[Backup]) -> None:
+    for one in found:
+        out(f"{minute(one.made_at) if one.made_at else ''}  {one.size_bytes / 1e6:.1f} MB  {one.path}")
+
+
+def _show_restored(done: RestoredBackup) -> None:
+    out(f"restored {done.store} from {done.backup}")
+    if done.aside:
+        out(f"what was there is kept at {done.aside}")
+
+
 @shows("backup")
 def show_backup(done: Backup) -> None:
     """Show what was copied where."""
-    out(f"copied {done.size_bytes / 1e6:.1f} MB to {done.path}")
+    out(f"copied and verified {done.size_bytes / 1e6:.1f} MB at {done.path}")
 
 
 @runs("rebuild")

@@ -37,6 +37,8 @@ _DERIVED = frozenset(
     }
 )
 
+_TABLE = "table "
+"""How the check of a damaged table is called."""
 REBUILT = "made every derived index anew from the memories, and embedded what waited"
 EMBEDDED = "embedded what waited"
 
@@ -47,18 +49,24 @@ def examine(
     """Return what was found; with `fix`, rebuild derived data that is wrong and embed what waits."""
     found = _look(store, embedder)
     wrong = {check.name for check in found if not check.ok}
-    if not fix or not wrong or _CANONICAL & wrong:
+    if not fix or not wrong or _CANONICAL & wrong or store.unwritable is not None:
         return DoctorReport(checks=tuple(found))
+    damaged = [name.removeprefix(_TABLE) for name in wrong if name.startswith(_TABLE)]
+    if damaged:
+        store.remake(damaged)
     with suppress(EmbeddingError):  # the second look says what could not be mended
-        if wrong & _DERIVED:
+        if damaged or wrong & _DERIVED:
             rebuild(store, embedder, progress=progress)
         else:
             embed_pending(store, embedder, progress=progress)
-    did = REBUILT if wrong & _DERIVED else EMBEDDED
+    did = REBUILT if damaged or wrong & _DERIVED else EMBEDDED
+    again = _look(store, embedder)
+    still = {check.name for check in again}
+    again += [replace(check, ok=True) for check in found if check.name not in still]  # tables made anew
     return DoctorReport(
         checks=tuple(
             replace(check, repaired=True, did=did) if check.ok and check.name in wrong else check
-            for check in _look(store, embedder)
+            for check in again
         )
     )
 

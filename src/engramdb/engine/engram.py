@@ -102,6 +102,7 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.query import RECALL_LIMIT, Then, check_limit, check_number, checked_filters, parse_enum
+from engramdb.values.report import RestoredBackup, SalvageReport
 from engramdb.values.window import BRIEF_TOKENS
 
 if TYPE_CHECKING:  # imported by the verbs that use them, so that a process loads only what it needs
@@ -310,9 +311,13 @@ class Engram:
         return turn
 
     def flush(self, *, session: str | None = None, scope: Scope | None = None) -> int:
-        """Read the turns that still wait, of one session if given, and return how many there were."""
+        """
+        Read the turns that still wait, and return how many there were.
+
+        Of one session if given, else of exactly the scope that is named or worked in, or of the whole store.
+        """
         conversation = None if session is None else (self._in(scope), session)
-        return self._parts.turn_reader.flush(conversation)
+        return self._parts.turn_reader.flush(conversation, owner=self._confined(scope))
 
     def end_session(self, session: str, *, scope: Scope | None = None) -> Memory | None:
         """Read what still waits of a session and store a summary of it; a short or trivial one has none."""
@@ -963,13 +968,16 @@ class Engram:
         `reinstate` that counts again at once; otherwise `restore` brings it back. What is pinned or about
         health an agent may neither forget nor erase, archive, invalidate or unpin: `AccessDenied`.
         """
-        return self._parts.lifecycle.forget(
-            self._resolve(memory_id, scope),
-            scope=self._in(scope),
-            reason=reason,
-            reinstate=reinstate,
-            expected_version=expected_version,
-            actor=actor,
+        target = self._resolve(memory_id, scope)
+        return self._parts.with_room(
+            lambda: self._parts.lifecycle.forget(
+                target,
+                scope=self._in(scope),
+                reason=reason,
+                reinstate=reinstate,
+                expected_version=expected_version,
+                actor=actor,
+            )
         )
 
     def undo(
@@ -1024,7 +1032,7 @@ class Engram:
             turn = find_turn(tx, turn_id, place)
         if turn.scope != place:
             raise AccessDenied(f"turn {turn.id} belongs to scope {turn.scope}, not to {place}")
-        return self._parts.lifecycle.forget_turn(turn, reason=reason)
+        return self._parts.with_room(lambda: self._parts.lifecycle.forget_turn(turn, reason=reason))
 
     @renamed_argument("if_still", "expected_version")
     def erase(
@@ -1050,14 +1058,17 @@ class Engram:
         """
         from engramdb.engine.erasing import FileErasure, clean_files  # noqa: PLC0415 - few processes erase
 
-        erased = self._parts.lifecycle.erase(
-            None if memory_id is None else self._resolve(memory_id, scope),
-            user=user,
-            reason=reason,
-            dry_run=dry_run,
-            mentions=mentions,
-            scope=self._in(scope),
-            expected_version=expected_version,
+        target = None if memory_id is None else self._resolve(memory_id, scope)
+        erased = self._parts.with_room(
+            lambda: self._parts.lifecycle.erase(
+                target,
+                user=user,
+                reason=reason,
+                dry_run=dry_run,
+                mentions=mentions,
+                scope=self._in(scope),
+                expected_version=expected_version,
+            )
         )
         order = FileErasure(
             words=erased,
@@ -1326,9 +1337,13 @@ class Engram:
         dry_run: bool = False,
         steps: Sequence[str] | None = None,
         progress: Callable[[str, float], None] | None = None,
+        scope: Scope | None = None,
     ) -> DreamReport:
         """
-        Consolidate the whole store once: merge, settle, conclude, connect, ask; all steps or those named.
+        Consolidate memories once: merge, settle, conclude, connect, ask; all steps or those named.
+
+        Concerns the whole store, or exactly one scope: the one named, or the one that the engine was opened
+        in. A dream of a scope neither reads nor changes what is outside of it, wider scopes included.
 
         Works in small writes beside everything else, one dream at a time; an interrupted one goes on where it
         stopped. With `dry_run` it only tells what it would do first. `progress` is told each step and the
@@ -1337,11 +1352,17 @@ class Engram:
         from engramdb.dream.service import dream_once  # noqa: PLC0415 - loads the dream
 
         self._parts.write_notes()
-        return dream_once(self._parts, steps=steps, dry_run=dry_run, progress=progress)
+        return dream_once(
+            self._parts, scope=self._confined(scope), steps=steps, dry_run=dry_run, progress=progress
+        )
 
-    def dreams(self, *, limit: int = 10, before: int | None = None) -> Sequence[DreamReport]:
+    def dreams(
+        self, *, limit: int = 10, before: int | None = None, scope: Scope | None = None
+    ) -> Sequence[DreamReport]:
         """
         Return the reports of the latest dreams, newest first; an unfinished one tells how far it came.
+
+        All of them, or those of exactly one scope: the one named, or the one that the engine was opened in.
 
         `before` a report's `number` gives the page after it.
         """
@@ -1349,7 +1370,8 @@ class Engram:
         if before is not None:
             check_number("before", before)
         with self._parts.store.read() as tx:
-            return [run.report for run in tx.dreams.recent(limit=limit, before=before)]
+            place = self._confined(scope)
+            return [run.report for run in tx.dreams.recent(limit=limit, before=before, scope=place)]
 
     def age(self, *, dry_run: bool = False, progress: Callable[[int], None] | None = None) -> AgeReport:
         """
@@ -1361,7 +1383,7 @@ class Engram:
         from engramdb.lifecycle.aging import age_once  # noqa: PLC0415 - loads numpy
 
         self._parts.write_notes()
-        return age_once(self._parts, dry_run=dry_run, progress=progress)
+        return self._parts.with_room(lambda: age_once(self._parts, dry_run=dry_run, progress=progress))
 
     def forecast(
         self,
@@ -1402,38 +1424,98 @@ class Engram:
         """Note that something happened after which slow work may be due, such as the end of a turn."""
         self._parts.scheduler.schedule(reason)
 
-    def status(self) -> StatusReport:
-        """Return a look at the whole: counts, sizes, what waits, what fails, what the background does."""
-        from engramdb.engine.status import overview  # noqa: PLC0415 - few processes ask
+    def status(self, *, scope: Scope | None = None) -> StatusReport:
+        """
+        Return a look at the whole: counts, sizes, what waits, what fails, what the background does.
 
-        return overview(self._parts)
+        With a `scope`, only counts of what it sees and what of that waits.
+        """
+        from engramdb.engine.status import overview, scope_overview  # noqa: PLC0415 - few processes ask
 
-    def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
+        return overview(self._parts) if scope is None else scope_overview(self._parts, self._in(scope))
+
+    def doctor(
+        self,
+        *,
+        fix: bool = False,
+        salvage: str | PathLike[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> DoctorReport:
         """
         Examine the store and its parts; with `fix`, rebuild what is derived and wrong.
 
         Parts that are left alone are tried now; with `fix`, background jobs that were given up run again.
+        With `salvage`, every row that can still be read is saved into a new store at that path, and the
+        report lists what is lost. `Engram.salvage` does so for a file that cannot be opened.
         """
         from engramdb.engine.doctor import examine  # noqa: PLC0415 - loads the models
 
         self._parts.guard.half_open()
         if fix:
             self._parts.restart_jobs()
-        return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+        report = examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+        if salvage is None:
+            return report
+        from engramdb.engine.salvage import salvage_open  # noqa: PLC0415 - loads the models
 
-    def backup(self, path: str | PathLike[str]) -> Backup:
+        saved = salvage_open(self._parts, Path(salvage).expanduser().absolute())
+        return replace(report, salvaged=saved)
+
+    @classmethod
+    def salvage(
+        cls,
+        store: str | PathLike[str],
+        new: str | PathLike[str],
+        *,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        embedder: Embedder | None = None,
+    ) -> SalvageReport:
+        """
+        Save every row of a damaged file that can still be read into a new store, and return what is lost.
+
+        The file need not open as a store, and is left as it is. Nothing in this process may have it open.
+        """
+        from engramdb.engine.salvage import salvage_file  # noqa: PLC0415 - loads the models
+
+        source, target = (Path(one).expanduser().absolute() for one in (store, new))
+        return salvage_file(source, target, settings or Settings.load(), clock or SystemClock(), embedder)
+
+    def backup(self, path: str | PathLike[str] | None = None) -> Backup:
         """
         Write a whole copy of the store to a path where nothing is, while others go on using it.
 
-        It is as the store is at one moment, with the same key, and its owner's alone.
+        Without a path it goes into the folder of backups beside the store, where three are kept.
+        It is as the store is at one moment, with the same key, and its owner's alone. The copy is read back
+        and compared before this returns; a damaged store raises `StoreCorrupt` and leaves no copy.
         """
         self._parts.write_notes()
+        from engramdb.engine.backups import back_up, write_backup  # noqa: PLC0415 - few processes copy
+
+        if path is None:
+            return back_up(self._parts)
         target = Path(path).expanduser().absolute()
-        with self._registered(FileKind.BACKUP, target, given=str(path)):
-            self._parts.store.back_up(target)
-        with self._parts.store.atomic() as tx:
-            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._parts.actor))
-        return Backup(path=str(target), size_bytes=target.stat().st_size)
+        return write_backup(self._parts, target, given=str(path), actor=self._parts.actor)
+
+    @classmethod
+    def restore_backup(
+        cls,
+        store: str | PathLike[str],
+        backup: str | PathLike[str] | None = None,
+        *,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+    ) -> RestoredBackup:
+        """
+        Put a backup, the newest beside the store unless named, in the place of a store that nobody uses.
+
+        The backup is verified first and stays; what was in its place, damaged or not, is kept aside.
+        """
+        from engramdb.engine.backups import restore_backup  # noqa: PLC0415 - few processes do it
+
+        place = Path(store).expanduser().absolute()
+        copy = None if backup is None else Path(backup).expanduser().absolute()
+        return restore_backup(place, copy, settings=settings or Settings.load(), clock=clock or SystemClock())
 
     def audit(
         self,
@@ -1711,6 +1793,11 @@ class Engram:
                 f"a scope is a Scope, not {type(place).__name__}", hint='Give one, such as Scope(user="ann").'
             )
         return place
+
+    def _confined(self, scope: Scope | None) -> Scope | None:
+        """Return the scope that a verb of the whole store is confined to; None where it is not."""
+        place = self._in(scope)
+        return None if scope is None and place == GLOBAL else place
 
     def _of_agent(self, agent: str | None, scope: Scope | None) -> Scope:
         """Return the scope of an agent inside the one given."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from engramdb.acting import current_actor
 from engramdb.clock import Clock
-from engramdb.errors import EngramError, StorageError, StoreNotFound, StoreUnreadable
+from engramdb.errors import DiskFull, EngramError, StorageError, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
@@ -102,6 +102,12 @@ UPKEEP_SECONDS = 30.0
 
 LEAST_CLOSE_SECONDS = 0.2
 UNFINISHED = "was still under way when the store was closed; what is left is done by the next process"
+
+
+BACKUP_DELAY_SECONDS = 1.0
+"""After so long a process that goes on looks whether the last backup is too old."""
+BACKUP_LOOK_SECONDS = 3600.0
+"""How often it looks again."""
 
 
 class Own(Struct, frozen=True, kw_only=True):
@@ -458,6 +464,8 @@ class Parts:
         self._workers["index"].submit("index loading", self._load_indexes, retry=False)
         self._workers["reader"].submit("reading", lambda: self.turn_reader.read(None))
         self._workers["reader"].every(UPKEEP_SECONDS, "upkeep", self._keep_up)
+        self._workers["summaries"].submit("backup", self._back_up, delay_seconds=BACKUP_DELAY_SECONDS)
+        self._workers["summaries"].every(BACKUP_LOOK_SECONDS, "daily backup", self._back_up)
         if dream:
             self.scheduler.start()
 
@@ -465,6 +473,16 @@ class Parts:
         """Write what recalls have noted, so that the next write sees it."""
         if is_built(self, "access_log"):
             self.access_log.write()
+
+    def with_room(self, act: Callable[[], Part]) -> Part:
+        """Do something that forgets; on a full disk once more, with the room that is kept for it."""
+        try:
+            return act()
+        except DiskFull:
+            with self.store.room_for_forgetting() as is_roomier:
+                if not is_roomier:
+                    raise
+                return act()
 
     def embed_later(self) -> None:
         """Have what waits embedded in the background, where there is one."""
@@ -563,6 +581,12 @@ class Parts:
         self.health_store.save()
         self.documents.prune_quietly()
         self.turn_reader.read_overdue()
+
+    def _back_up(self) -> None:
+        """Copy the store where the last copy is too old."""
+        from engramdb.engine.backups import back_up_if_due  # noqa: PLC0415
+
+        back_up_if_due(self)
 
     def _save_index(self) -> None:
         """Save what a short process has read of a large index: the next one starts there."""

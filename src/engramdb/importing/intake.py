@@ -291,10 +291,13 @@ class Intake:
         self._empty = EmptyScopes(pipeline.store)
         self._links = CarriedLinks()
         self.tally = ImportTally()
+        self.scopes = {scope}
+        """Every scope that something of the source belongs to, what is known already included."""
 
     def take(self, batch: Sequence[KindedRecord], *, now: datetime, enrich: bool) -> None:
         """Take a batch in, in one write."""
         items = self._items(batch)
+        self.scopes.update(item.scope for item in items)
         self._links.note(items)
         fresh = self._clamped(self._fresh(items), now=now)
         while fresh and not self._store(fresh, now=now, enrich=enrich):

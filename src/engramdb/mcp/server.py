@@ -25,6 +25,7 @@ from engramdb.mcp.tool import Visit
 from engramdb.mcp.tools import gaps_text, recall_text, status_text
 from engramdb.values import Actor, ActorKind, Filters, Kind, Memory, Surface
 from engramdb.vault.disclosure import Audience
+from engramdb.verbs.store import StatusRequest
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
@@ -84,7 +85,7 @@ def questions(visit: Visit) -> str:
 
 def state(visit: Visit) -> str:
     """Return how the memory fares."""
-    return status_text(visit.engram.status())
+    return status_text(StatusRequest().call(visit.engram))
 
 
 def _weight(memory: Memory) -> tuple[bool, float]:

@@ -31,11 +31,13 @@ from engramdb.settings import DateOrder
 from engramdb.store.contract import ScoredKey, Store, Transaction
 from engramdb.text.terms import query_terms, said_words, terms
 from engramdb.values import (
+    Edge,
     EdgeType,
     EmbedderIdentity,
     Filters,
     Level,
     Memory,
+    MemoryId,
     Missing,
     Query,
     Reason,
@@ -167,9 +169,16 @@ def contradicted(tx: Transaction, asking: Asking, best: Sequence[tuple[Fused, Me
         for one, memory in best
         if one.key in against
         and any(
-            edge.type is EdgeType.CONTRADICTS and edge.created_at <= until for edge in tx.edges.of(memory.id)
+            edge.type is EdgeType.CONTRADICTS
+            and edge.created_at <= until
+            and tx.memories.get(_other_end(edge, memory), scope=asking.query.scope) is not None
+            for edge in tx.edges.of(memory.id)
         )
     }
+
+
+def _other_end(edge: Edge, memory: Memory) -> MemoryId:
+    return edge.target if edge.source == memory.id else edge.source
 
 
 # What was said beside a good memory is worth something too: an answer often stands next to its question.

@@ -205,7 +205,7 @@ def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tupl
         if edge.target == memory.id and edge.type in DISPUTING and edge.created_at <= until:
             other = tx.memories.get(edge.source, scope=asking.query.scope)
             is_of_then = asking.then.valid_at is None or (other and other.holds_at(asking.then.valid_at))
-            is_shown = other is not None and other.status in asking.query.filters.statuses
+            is_shown = tx.memories.passes(edge.source, scope=asking.query.scope, filters=asking.query.filters)
             if other is not None and is_shown and is_of_then and not other.is_over(until):
                 yield edge, other
 

@@ -39,6 +39,7 @@ _DIGITS_OF_CODE = (
 )
 _ID = r"(?<![A-Za-z0-9])(?=(?:[A-Z .-]{0,6}\d){6})[A-Z0-9](?:[ .-]?[A-Z0-9]){6,19}(?![A-Za-z0-9])"
 _COMPACT_ID = r"(?<![A-Za-z0-9])(?=(?:[A-Z-]{0,8}\d){4})[A-Z0-9](?:-?[A-Z0-9]){6,17}(?![A-Za-z0-9])"
+_SHORT_ID = r"(?<![A-Za-z0-9])(?:\d{7}[A-W][A-IW]?|\d{3}[ -]\d{3}[ -]\d{3})(?![A-Za-z0-9])"
 _MIXED = (
     r"(?<![\w/\\.@:#-])(?=\S{0,40}[A-Z])(?=\S{0,40}[a-z])(?=\S{0,40}\d)(?=\S{0,40}[!@#$%^&*+?_~-])"
     r"[\w!@#$%^&*+?~-]{10,40}(?![\w/\\@:])"
@@ -46,7 +47,10 @@ _MIXED = (
 _PASSPORT = r"(?<![A-Za-z0-9])(?:(?=[A-Z0-9]*\d[A-Z0-9]*\d)(?=\d*[A-Z])[A-Z0-9]{8,9}|\d{9})(?![A-Za-z0-9])"
 _TAX = r"(?<![A-Za-z0-9])(?=(?:[A-Z ./-]{0,5}\d){8})[A-Z0-9](?:[ ./-]?[A-Z0-9]){7,16}(?![A-Za-z0-9])"
 _ACCOUNT = r"(?<![A-Za-z0-9.-])\d(?:[ -]?\d){6,16}(?![A-Za-z0-9]|[.-]\d)"
-_LICENCE = r"(?<![A-Za-z0-9])(?:[A-Z]{1,5}[ -]?\d{5,12}[A-Z0-9]{0,6}|\d{7,12}[A-Z]{0,2})(?![A-Za-z0-9])"
+_LICENCE = (
+    r"(?<![A-Za-z0-9])(?:\d{3} \d{3} \d{3}|[A-Z]{1,5}[ -]?\d{5,12}[A-Z0-9]{0,6}|"
+    r"\d{7,12}[A-Z]{0,2})(?![A-Za-z0-9])"
+)
 
 
 class _Clue(Struct, frozen=True):
@@ -92,6 +96,33 @@ _NAMED_VALUE = lazy(
     r"(?:[^\n:=.?!]{0,40}?(?:\s?[:=]\s?|\s(?:is|was|says|reads|lautet|est|es|try|still)\s(?:still\s|now\s)?)|\s)"
     r"[\"'`“]?(?P<value>[^\s\"'`“”，。、]{6,128})"
 )
+_LINK = (
+    r"(?:\s(?:is|was|ist|est|es|with|to)\s(?:now\s|set to\s)?|"
+    r"\s?[:=,]\s(?:it['’]s\s|that['’]s\s)?|\s(?:it|that)['’]s\s)"
+)
+_CODE = (
+    r"(?P<value>\d{4,8}[#*]?|\d{3}[ -]\d{3}(?:[ -]\d{2,3})?|(?=[A-Z-]{0,8}\d)[A-Z0-9](?:-?[A-Z0-9]){3,11}|"
+    r"(?=\S{0,30}\d)(?=\S{0,30}[!#$%^&*~?])[\w!#$%^&*~?-]{7,40})(?![\w-])"
+)
+_SOME_CODE = lazy(
+    r"(?i:(?:(?P<what>[^\W\d_]{2,20})[ -])?\bcodes?\b(?P<then>[^\n.?!\d]{0,45}?))(?i:" + _LINK + ")" + _CODE
+)
+_SENT = lazy(
+    r"(?i)\b(?:sent|texted|messaged|gave|got)\s(?:me|us|you)?\s?(?P<value>\d{3}[ -]\d{3}|\d{6})\b"
+    r"(?=[^\n.]{0,40}\b(?:confirm|verify|log ?in|sign ?in|new (?:phone|device)|code)\b)"
+)
+_UNLOCKED = lazy(
+    r"(?i:\b(?:safe|lock|alarm|phone|tablet|laptop|door|gate|keypad|locker|vault|padlock|suitcase|panel|pendant)\b"
+    r"[^\n?!]{0,70}?\b(?:set (?:it )?to|off with|disarm\w* with|unlock(?:s|ed)? (?:is|with)|"
+    r"opens with|key in|"
+    r"punch in|type in|tap in)\s)" + _CODE
+)
+_FIRST_CODE = lazy(
+    r"(?<![\w.,:/-])(?:\d(?:[ -]?\d){3,15}|(?=[A-Z-]{0,8}\d)[A-Z0-9](?:-?[A-Z0-9]){3,11}|"
+    r"(?=\S{0,30}\d)(?=\S{0,30}[A-Za-z])[\w!#$%^&*~?-]{6,40})(?![\w-])"
+)
+MAX_ANSWER_CHARACTERS = 60
+"""In which the value stands, where a message begins with its answer."""
 _ANSWER = lazy(
     r"(?i)(?:security question|maiden name|mädchenname)[^\n.?!]{0,40}?"
     r"(?:\s?:|\s(?:is|was|ist|war))\s(?P<value>[^\W\d_]{3,30})"
@@ -119,16 +150,46 @@ def named_codes(text: str) -> Iterator[tuple[int, int]]:
         found = _NAMED_VALUE.match(text, named.end())
         if found and _is_secret(bare := found["value"].rstrip(".,;!?)&")):
             yield found.start("value"), found.start("value") + len(bare)
-    for match in _ANSWER.finditer(text):
-        yield match.span("value")
-    for match in _COMMAND_LINE.finditer(text):
-        group = next(name for name in ("one", "two", "three", "four") if match[name])
-        if not _COMMON.match(match[group]):
-            yield match.span(group)
+    yield from _codes_in_talk(text)
+    yield from _on_the_command_line(text)
     for match in _SWITCHED.finditer(text):
         if _stem(match["old"], match["new"]) >= _MIN_STEM:
             yield match.span("old")
             yield match.start("new"), match.start("new") + len(match["new"].rstrip(".,"))
+
+
+def _codes_in_talk(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what is called a code, was sent to confirm or opens something, and secret answers."""
+    for match in _SOME_CODE.finditer(text):
+        is_other = cue("other_codes").fullmatch(match["what"] or "")
+        if not is_other and _is_no_year(match["value"]) and _is_in_capitals(match["value"]):
+            yield match.span("value")
+    for pattern in (_SENT, _UNLOCKED):
+        for match in pattern.finditer(text):
+            if _is_no_year(match["value"]):
+                yield match.span("value")
+    for match in _ANSWER.finditer(text):
+        yield match.span("value")
+
+
+def answered_codes(text: str, before: str) -> Iterator[tuple[int, int]]:
+    """Yield the code or number with which a text begins that answers a question for one."""
+    if cue("asked_code").search(before) and not cue("asked_other").search(before):
+        found = _FIRST_CODE.search(text, 0, MAX_ANSWER_CHARACTERS)
+        if found is not None and _is_in_capitals(found[0]):
+            yield found.span()
+
+
+def _on_the_command_line(text: str) -> Iterator[tuple[int, int]]:
+    for match in _COMMAND_LINE.finditer(text):
+        group = next(name for name in ("one", "two", "three", "four") if match[name])
+        if not _COMMON.match(match[group]):
+            yield match.span(group)
+
+
+def _is_in_capitals(value: str) -> bool:
+    """Return whether a code is no word with a number behind it, such as "v2" or "step-4"."""
+    return not any(map(str.islower, value)) or any(sign in _SIGNS for sign in value)
 
 
 def _is_secret(value: str) -> bool:
@@ -163,12 +224,14 @@ _IDS = (
     _Clue("passport", lazy(_PASSPORT), ahead=60),
     _Clue("tax", lazy(_TAX), ahead=45),
     _Clue("national", lazy(_ID), ahead=45),
+    _Clue("short_national", lazy(_SHORT_ID), ahead=30),
 )
 _ACCOUNTS = (
-    _Clue("account", lazy(_ACCOUNT), ahead=30, also="banking"),
+    _Clue("account", lazy(_ACCOUNT), ahead=55, also="banking"),
     _Clue("sort_code", lazy(r"(?<!\d)\d\d[ -]?\d\d[ -]?\d\d(?!\d)"), ahead=20),
     _Clue("card", lazy(r"(?<!\d)(?:0[1-9]|1[0-2])\s?/\s?(?:20)?[2-4]\d(?!\d)"), ahead=60, also="expiry"),
 )
+_BELGIAN = lazy(r"(?<!\d)\d\d\.(?:0\d|1[0-2])\.[0-3]\d-\d{3}\.\d\d(?!\d)")
 _UK_LICENCE = lazy(
     r"(?<![A-Za-z0-9])[A-Z9]{5}\d[0156]\d(?:[0-2]\d|3[01])\d[A-Z9]{2}[A-Z0-9][A-Z]{2}(?![A-Za-z0-9])"
 )
@@ -178,8 +241,9 @@ def named_ids(text: str) -> Iterator[tuple[int, int]]:
     """Yield numbers of patients, drivers, travelers and taxpayers that a word nearby gives away."""
     if any(map(str.isdigit, text)):
         yield from _given_away(text, _IDS)
-        for match in _UK_LICENCE.finditer(text):
-            yield match.span()
+        for form in (_UK_LICENCE, _BELGIAN):
+            for match in form.finditer(text):
+                yield match.span()
 
 
 def named_accounts(text: str) -> Iterator[tuple[int, int]]:

@@ -146,6 +146,7 @@ _VENDOR = lazy(
             r"AGE-SECRET-KEY-1[A-Z\d]{50,70}",
             r"pk\.eyJ[\w-]{20,255}\.[\w-]{10,128}",  # Mapbox
             r"pat[A-Za-z\d]{14}\.[a-f\d]{64}",  # Airtable
+            r"[a-z][a-z0-9]{1,12}_(?:live|test|prod|secret)_[A-Za-z0-9]{12,255}",
             r"eyJ[\w-]{8,4096}\.eyJ[\w-]{4,4096}\.[\w-]{8,1024}",  # JSON web tokens
         ]
     )
@@ -179,7 +180,7 @@ _CONNECTOR = (
     r"(?P<link>['\"]?\s{0,3}(?::=|=>|=|:|：)\s{0,3}|\s{0,2}(?:是|为|は|は、)\s{0,2}|"
     r"\?\s{1,2}(?:it(?:['’]s|\sis)\s)?|"
     r"\s(?:(?:for|of|to|at|in|on)\s(?:[\w'’-]{1,20}\s){1,4})?"
-    r"(?:is|was|ist|lautet|es|est|é|è|to|=)\s(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|\s)"
+    r"(?:is|was|ist|lautet|es|est|é|è|to|=)\s(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|(?P<comma>,)\s|\s)"
 )
 _ASSIGNED = cued(
     "pass,pwd,kennwort,contraseña,clave,senha,mot de passe,wachtwoord,hasło,parola,пароль,密码,"

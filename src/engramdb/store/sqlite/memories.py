@@ -408,6 +408,18 @@ class MemoriesTable:
         total: int = single_value(self._connection, sql)
         return total
 
+    def passes(self, memory_id: MemoryId, *, scope: Scope, filters: Filters) -> bool:
+        """Return whether a scope may see a memory and the filters let it through."""
+        condition, parameters = where(scope, filters)
+        sql = f"SELECT 1 FROM memories m WHERE m.id = ? AND {condition}"
+        return self._connection.execute(sql, (memory_id, *parameters)).fetchone() is not None
+
+    def ids_of(self, keys: Sequence[int]) -> dict[int, MemoryId]:
+        """Return the ids of the memories with these keys."""
+        sql = "SELECT key, id FROM memories WHERE key IN (SELECT value FROM json_each(?))"
+        rows: list[Any] = self._connection.execute(sql, (to_json(list(keys)),)).fetchall()
+        return dict(rows)
+
     def mark_enriched(self, key: int) -> None:
         """Note that what can be inferred from a memory has been."""
         self._connection.execute("UPDATE memories SET enriched = 1 WHERE key = ?", (key,))

@@ -46,6 +46,12 @@ def beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
+def quoted_uri(path: Path) -> str:
+    """Return how SQLite is told to read a file, and its log if there is one, without locks."""
+    how = f"vfs={_WITHOUT_LOCKS}" if _size(beside(path, "-wal")) else "immutable=1"
+    return f"file:{quote(str(path))}?mode=ro&{how}"
+
+
 def is_too_full(path: Path) -> bool:
     """Return whether the index of the log could not be backed by the disk."""
     if _size(path) == 0 or free_bytes(path) >= MIN_ROOM_BYTES:
@@ -93,10 +99,8 @@ class ReadOnlyFile:
     def connect(self) -> apsw.Connection:
         """Return a connection that shows what the file and its log hold now."""
         path = self._path if self._copy is None else Path(self._copy.name) / self._path.name
-        log_size = _size(beside(path, "-wal"))
-        how = f"vfs={_WITHOUT_LOCKS}" if log_size else "immutable=1"
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(f"file:{quote(str(path))}?mode=ro&{how}", flags=flags)
+        connection = apsw.Connection(quoted_uri(path), flags=flags)
         try:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._configure(connection)

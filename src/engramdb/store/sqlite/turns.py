@@ -141,11 +141,19 @@ class TurnsTable:
             return [_turn(row) for row in reversed(rows)]
 
     def claim(
-        self, *, now: datetime, until: datetime, limit: int, within: tuple[Scope, str | None] | None = None
+        self,
+        *,
+        now: datetime,
+        until: datetime,
+        limit: int,
+        within: tuple[Scope, str | None] | None = None,
+        owner: Scope | None = None,
     ) -> Sequence[Turn]:
         """Take the oldest turns of one conversation that no one has read yet, and return them in order."""
         moment = to_microseconds(now)
-        place: Any = (self._scopes.find(within[0]), within[1]) if within else self._oldest_place(moment)
+        place: Any = (
+            (self._scopes.find(within[0]), within[1]) if within else self._oldest_place(moment, owner)
+        )
         if place is None:
             return []
         claimed: list[Any] = self._connection.execute(
@@ -156,9 +164,10 @@ class TurnsTable:
         with corrupt_on_error("turns"):
             return [_turn(row) for row in rows]
 
-    def _oldest_place(self, moment: int) -> Any:
-        sql = f"SELECT scope, session FROM turns WHERE {_UNREAD} ORDER BY key LIMIT 1"
-        return self._connection.execute(sql, (moment,)).fetchone()
+    def _oldest_place(self, moment: int, owner: Scope | None) -> Any:
+        is_owned = "(?2 IS NULL OR scope = ?2)"
+        sql = f"SELECT scope, session FROM turns WHERE {_UNREAD} AND {is_owned} ORDER BY key LIMIT 1"
+        return self._connection.execute(sql, (moment, self._scopes.owner(owner))).fetchone()
 
     def settle(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
         """Note that the turns have been read; says False, and changes nothing, if one of them was already."""
@@ -181,10 +190,17 @@ class TurnsTable:
         sql = "UPDATE turns SET claimed_until = NULL WHERE id IN (SELECT value FROM json_each(?))"
         self._connection.execute(sql, (to_json(list(turn_ids)),))
 
-    def pending(self, within: tuple[Scope, str | None] | None = None) -> tuple[int, datetime | None]:
-        """Return how many turns wait to be read, of one conversation or of all, and since when the oldest."""
-        place: Any = () if within is None else (self._scopes.find(within[0]), within[1])
-        sql = _PENDING if within is None else f"{_PENDING} AND scope = ? AND session IS ?"
+    def pending(
+        self, within: tuple[Scope, str | None] | None = None, *, owner: Scope | None = None
+    ) -> tuple[int, datetime | None]:
+        """Return how many turns wait to be read, of a conversation, a scope or all, and since when."""
+        place: Any = (self._scopes.owner(owner),)
+        sql = f"{_PENDING} AND (?1 IS NULL OR scope = ?1)"
+        if within is not None:
+            place, sql = (
+                (self._scopes.find(within[0]), within[1]),
+                f"{_PENDING} AND scope = ? AND session IS ?",
+            )
         row: Any = self._connection.execute(sql, place).fetchone()
         return row[0], optional_from_microseconds(row[1])
 
@@ -264,6 +280,7 @@ _LINKS = (
     "SELECT e.source, e.target, e.type, e.weight FROM edges e "
     "CROSS JOIN memories a ON a.key = e.source CROSS JOIN memories b ON b.key = e.target "
     f"WHERE e.type {AMONG} AND a.scope = b.scope AND a.status = 'active' AND b.status = 'active' "
+    "AND (?2 IS NULL OR a.scope = ?2) "
     "ORDER BY e.source, e.target, e.type"
 )
 _MENTIONS = (
@@ -356,11 +373,13 @@ class DreamReadsTable:
                 ToolRun(key, from_microseconds(at), "successes" in from_json(text)) for key, at, text in rows
             ]
 
-    def links(self, types: Sequence[EdgeType]) -> EdgeColumns:
-        """Return the links of these types between active memories of one and the same scope, whichever."""
+    def links(self, types: Sequence[EdgeType], *, scope: Scope | None = None) -> EdgeColumns:
+        """Return the links of these types between active memories of one scope: this one, or any."""
         import numpy as np  # noqa: PLC0415 - most commands compute nothing
 
-        rows: list[Any] = self._connection.execute(_LINKS, (to_json(list(types)),)).fetchall()
+        rows: list[Any] = self._connection.execute(
+            _LINKS, (to_json(list(types)), self._scopes.owner(scope))
+        ).fetchall()
         sources, targets, kinds, weights = list(zip(*rows, strict=True)) or [()] * 4
         return EdgeColumns(
             sources=np.array(sources, np.int64),
