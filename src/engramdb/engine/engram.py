@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
 from msgspec.structs import replace
 
 from engramdb.clock import Clock, SystemClock
-from engramdb.engine.auditing import DOCUMENTS_READ, AuditedPart, audits
-from engramdb.engine.disclosing import DisclosingPart, discloses
+from engramdb.engine.auditing import CAPTURED, DOCUMENTS_WRITTEN, AuditedPart, audits
+from engramdb.engine.disclosing import DisclosingDocuments, DisclosingPart, discloses
 from engramdb.engine.parts import Own, Parts, assemble
 from engramdb.errors import (
     AccessDenied,
@@ -262,13 +262,20 @@ class Engram:
     @property
     def capture(self) -> AgentCapture:
         """Verbs for what agents produce besides talk: compactions, task results, findings, tool runs."""
-        part = AuditedPart(self, self._parts.agent_capture)
-        return cast("AgentCapture", DisclosingPart(self, part))
+        part = DisclosingPart(self, self._parts.agent_capture)
+        return cast("AgentCapture", AuditedPart(self, part, writes=CAPTURED))
 
     @property
     def documents(self) -> DocumentStore:
-        """Documents that other programs store word for word, and recall among what was remembered of them."""
-        return cast("DocumentStore", AuditedPart(self, self._parts.documents, searches=DOCUMENTS_READ))
+        """
+        Documents that other programs store word for word, and recall among what was remembered of them.
+
+        What an agent finds by `list` and `search` has its secrets masked; by key and place a program gets its
+        own back whole.
+        """
+        part = DisclosingDocuments(self, self._parts.documents)
+        audited = AuditedPart(self, part, writes=DOCUMENTS_WRITTEN, reading=Action.DOCUMENTS)
+        return cast("DocumentStore", audited)
 
     @property
     def shelf(self) -> DocumentStore:
@@ -1479,7 +1486,8 @@ class Engram:
         from engramdb.engine.salvage import salvage_file  # noqa: PLC0415 - loads the models
 
         source, target = (Path(one).expanduser().absolute() for one in (store, new))
-        return salvage_file(source, target, settings or Settings.load(), clock or SystemClock(), embedder)
+        guarded = SystemClock() if clock is None else _guarded(clock)
+        return salvage_file(source, target, settings or Settings.load(), guarded, embedder)
 
     def backup(self, path: str | PathLike[str] | None = None) -> Backup:
         """
@@ -1515,7 +1523,8 @@ class Engram:
 
         place = Path(store).expanduser().absolute()
         copy = None if backup is None else Path(backup).expanduser().absolute()
-        return restore_backup(place, copy, settings=settings or Settings.load(), clock=clock or SystemClock())
+        guarded = SystemClock() if clock is None else _guarded(clock)
+        return restore_backup(place, copy, settings=settings or Settings.load(), clock=guarded)
 
     def audit(
         self,
@@ -1712,7 +1721,7 @@ class Engram:
             asked = secrets_asked_for(answer.query.text, found)
         shown = self._masked(answer)
         try:
-            self._audit_reveal(asked)
+            self._audit_reveal([one for one in found if one.id in asked])
         except EngramError:  # what cannot be audited stays masked
             return shown
         whole = {one.id: one for one in found if one.id in asked}
@@ -1726,7 +1735,7 @@ class Engram:
 
     def _listed(self, found: Sequence[Memory], *, reveal: bool) -> Sequence[Memory]:
         """Return memories with their secrets masked, or whole where one who may has asked for it."""
-        secret = [one.id for one in found if _is_secret(one)]
+        secret = [one for one in found if _is_secret(one)]
         if not secret:
             return found
         from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
@@ -1754,14 +1763,15 @@ class Engram:
                     waiting += [one for one in near if one is not None and one not in found]
         return list(found.values())
 
-    def _audit_reveal(self, secret: Collection[MemoryId]) -> None:
-        """Note that secrets are shown."""
+    def _audit_reveal(self, secret: Collection[Memory]) -> None:
+        """Note that secrets are shown, each in the scope that it belongs to."""
         if not secret:
             return
+        at, actor = self._now(), self.actor
         with self._parts.store.atomic() as tx:
-            for one in sorted(secret):
-                shown = AuditEvent(at=self._now(), action=Action.REVEAL, actor=self.actor, target=one)
-                tx.audit.add(shown)
+            for one in sorted({(one.id, one.scope) for one in secret}, key=lambda each: each[0]):
+                target, scope = one
+                tx.audit.add(AuditEvent(at=at, action=Action.REVEAL, actor=actor, scope=scope, target=target))
 
     # --- what a call means ----------------------------------------------------------------------------------
 
