@@ -40,6 +40,8 @@ IMPORTED_LINES = 300
 PAUSE_SECONDS = 0.05
 """Between two requests of a client: an agent thinks, too."""
 SAMPLE_SECONDS = 5.0
+COMPUTED = 100_000
+"""Numbers that the baseline adds up: one or two milliseconds on a machine that does nothing else."""
 TIMEOUT_SECONDS = 120.0
 _PEOPLE = ("Ana", "Bela", "Chidi", "Dara", "Emeka", "Fumiko", "Goran", "Hana")
 _PLACES = ("Lisbon", "Tallinn", "Osaka", "Quito", "Bergen", "Accra", "Leeds", "Split")
@@ -59,6 +61,8 @@ class Sample(Struct, frozen=True):
     megabytes: dict[str, float]
     threads: dict[str, int]
     files: dict[str, int]
+    processor_seconds: dict[str, float]
+    """What each has been given so far: little of it on a machine that does much else."""
 
 
 class Report(Struct, frozen=True):
@@ -192,6 +196,10 @@ class McpClient:
             return None
         return f"MCP tool: {reply['result']['content'][0]['text'][:80]}"
 
+    def close(self) -> None:
+        """Let the connection go."""
+        self._client.close()
+
     def _message(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
 
@@ -242,6 +250,7 @@ def run(minutes: float, *, clients: int = 8) -> Report:
         threads += [
             threading.Thread(target=_dreamer, args=(url, book, stop)),
             threading.Thread(target=_importer, args=(home, book, stop)),
+            threading.Thread(target=_machine, args=(home, book, stop)),
             threading.Thread(target=_sampler, args=(watched, samples, stop)),
         ]
         for thread in threads:
@@ -255,7 +264,7 @@ def run(minutes: float, *, clients: int = 8) -> Report:
                 book.errors[f"{name} ended with {process.poll()}"] += 1
     return Report(
         minutes=minutes,
-        requests=sum(map(len, book.took.values())),
+        requests=len(book.took["read"]) + len(book.took["write"]),
         errors=dict(book.errors),
         seconds={kind: _spread(took) for kind, took in sorted(book.took.items())},
         dreams=book.done["dream"],
@@ -267,8 +276,11 @@ def run(minutes: float, *, clients: int = 8) -> Report:
 def _client(number: int, url: str, mcp_url: str, book: Book, stop: threading.Event) -> None:
     """Do one thing after another until it is over; every third client speaks MCP."""
     talker = Talker(number + 1)
-    with httpx.Client(base_url=url, timeout=TIMEOUT_SECONDS, trust_env=False) as client:
+    with ExitStack() as stack:
+        client = stack.enter_context(httpx.Client(base_url=url, timeout=TIMEOUT_SECONDS, trust_env=False))
         mcp = McpClient(mcp_url) if number % 3 == 2 else None
+        if mcp is not None:
+            stack.callback(mcp.close)
         for turn in itertools.count(number):
             if stop.wait(PAUSE_SECONDS):
                 return
@@ -306,6 +318,24 @@ def _importer(home: Path, book: Book, stop: threading.Event) -> None:
             book.errors[f"import: {done.stderr.strip()[-120:]}"] += 1
 
 
+def _machine(home: Path, book: Book, stop: threading.Event) -> None:
+    """Time what needs no engine, beside it: a little computing, and a line that is written to the disk."""
+    while not stop.wait(0.2):
+        book.time("compute", _compute)
+        book.time("fsync", lambda: _write_through(home / "baseline"))
+
+
+def _compute() -> None:
+    sum(range(COMPUTED))
+
+
+def _write_through(path: Path) -> None:
+    with path.open("a") as file:
+        file.write("one line\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def _sampler(watched: dict[str, int], samples: list[Sample], stop: threading.Event) -> None:
     start = time.monotonic()
     while True:
@@ -317,6 +347,7 @@ def _sampler(watched: dict[str, int], samples: list[Sample], stop: threading.Eve
                     {name: round(one.memory_info().rss / 1e6, 1) for name, one in found.items()},
                     {name: one.num_threads() for name, one in found.items()},
                     {name: one.num_fds() for name, one in found.items()},
+                    {name: round(sum(one.cpu_times()[:2]), 1) for name, one in found.items()},
                 )
             )
         if stop.wait(SAMPLE_SECONDS):
@@ -342,7 +373,8 @@ def _show(report: Report) -> None:
         final = report.samples[-1]
         print(
             f"{name:6} resident {warm:g} MB after a fifth, {last:g} MB at the end, {most:g} MB at most; "
-            f"{final.threads[name]} threads, {final.files[name]} open files"
+            f"{final.threads[name]} threads, {final.files[name]} open files, "
+            f"{final.processor_seconds[name]:g} s of processor time in {final.second:g} s"
         )
 
 

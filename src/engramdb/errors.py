@@ -19,7 +19,7 @@ The family of errors, each with a stable code.
     │   ├── EdgeNotAllowed   InvalidScope   MissingExtra   UndoRefused
     │   └── KeyReused        RequestUnderWay   ServerBusy   ReplyErased   MemoryChanged
     │   └── ReadingUnfinished   ClockUnusable
-    │   └── UserNotFound     ImportStopped
+    │   └── UserNotFound     ImportStopped     TooManySearches
     └── ChatError           E6…   chat models and their replies
         └── ChatUnavailable   ChatReplyInvalid
 
@@ -201,6 +201,11 @@ class AccessDenied(SecurityError):
     code = "E4001"
     default_hint = "Make the change in the memory's own scope."
 
+    def __init__(self, message: str, *, hint: str | None = None, reason: str = "scope") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+        """Why, in a word for the audit: `scope`, `read_only`, `whole_store`, `guarded`, `person`."""
+
 
 class InjectionBlocked(SecurityError):
     """The statement reads like an attack on the agents that will be given it."""
@@ -314,6 +319,13 @@ class ServerBusy(SystemError_):
 
     code = "E5012"
     default_hint = "Send it again after the seconds that Retry-After names."
+
+
+class TooManySearches(SystemError_):
+    """An agent's token has asked more often within a minute than it may; nothing was looked up."""
+
+    code = "E5020"
+    default_hint = "Ask again after the seconds that Retry-After names."
 
 
 class ReplyErased(SystemError_):

@@ -90,9 +90,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     dream_idle_minutes: float = 2.0
     """After so long without reads and writes it dreams at once."""
     dream_roots: str = ""
-    """Folders where a dream may check what is said of files, `:` between them (`;` on Windows), or none."""
+    """
+    Folders where a dream may check what is said of files, `:` between them (`;` on Windows), or none.
+
+    `project=FOLDER` is for the memories of that project alone.
+    """
     durability: str = "full"
     """`full`: a write that returned survives a power cut. `relaxed`: it survives a crash of the process."""
+    backups: bool = True
+    """Whether processes with a background copy the store once a day to a folder beside it; three are kept."""
     readers: int = 4
     """How many reads may run at once."""
     max_waiting_writers: int = 256
@@ -103,6 +109,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How much of the vectors may stay in memory; above it they are read from the store when needed."""
     hook_timeout_seconds: float = 3.0
     """How long a hook may keep an agent waiting; after that it goes on without memory."""
+    audited_searches: int = 100_000
+    """How many searches the audit keeps, the latest; writes and denials are kept for good."""
+    searches_per_minute: int = 300
+    """How often a token made for an agent may ask within a minute; 0: as often as it likes."""
     host: str = "127.0.0.1"
     """Address that `engram serve` listens on."""
     port: int = 7070
@@ -136,6 +146,9 @@ class Settings(Struct, frozen=True, kw_only=True):
                 raise InvalidSettings(f"{name}={getattr(self, name)} must be above 0 and finite")
         if self.vector_memory_megabytes < 0:
             raise InvalidSettings(f"vector_memory_megabytes={self.vector_memory_megabytes} is below 0")
+        for name in ("audited_searches", "searches_per_minute"):
+            if getattr(self, name) < 0:
+                raise InvalidSettings(f"{name}={getattr(self, name)} is below 0")
         if not 0 <= self.port <= 65535:
             raise InvalidSettings(f"port={self.port} is outside 0 to 65535")
         check_models(self.models)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 from typing import TYPE_CHECKING
@@ -148,7 +149,6 @@ def test_rubbish_in_the_log_does_not_harm_the_store(filled: Path) -> None:
         "UPDATE memories SET created_at = 9223372036854775807",
         "UPDATE memories SET content = CAST(X'C328' AS TEXT)",
         "UPDATE scopes SET project = ' not a name '",
-        "UPDATE vectors SET vector = X'00'",
         "UPDATE history SET changes = 'nonsense'",
         "UPDATE history SET action = 'dance'",
     ],
@@ -167,6 +167,36 @@ def test_a_row_that_makes_no_sense_is_an_error_of_ours(filled: Path, change: str
 
     assert failures
     assert all(isinstance(error, StoreCorrupt) for error in failures)
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        "X'00'",
+        "unhex('0000C07F' || hex(substr(vector, 5)))",
+        "unhex('0000807F' || hex(substr(vector, 5)))",
+        "unhex('FFFFFFFF' || hex(substr(vector, 5)))",
+        "substr(vector, 2)",
+        "unhex(hex(vector) || hex(vector))",
+        "X''",
+    ],
+    ids=["one byte", "no number", "endless", "minus no number", "short", "long", "empty"],
+)
+def test_a_damaged_vector_spoils_no_answer(filled: Path, vector: str) -> None:
+    """Its memory is found by words, the answer says that something is missing, and `doctor` mends it."""
+    change_row(filled, f"UPDATE vectors SET vector = {vector} WHERE memory = 9")  # noqa: S608
+
+    with open_quietly(filled) as engram:
+        with engram._parts.store.read() as tx:
+            ninth = tx.memories.by_keys([9])[9]
+        answer = engram.recall(ninth.content)
+        report = engram.doctor(fix=True)
+
+        assert answer.hits
+        assert all(math.isfinite(hit.score) for hit in answer.hits)
+        assert answer.quality.is_degraded
+        assert any(check.name == "vectors whole" and check.repaired for check in report.checks)
+        assert not engram.recall(ninth.content).quality.is_degraded
 
 
 @pytest.mark.parametrize(

@@ -177,3 +177,44 @@ def test_a_new_store_on_a_full_disk_is_refused(disk: SmallDisk) -> None:
         Engram.open(disk.folder / "new.db", settings=Settings(), embedder=TinyEmbedder(), background=False)
 
     assert refused.value.code == "E1003"
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["closed", "killed"])
+@pytest.mark.parametrize("verb", ["forget", "erase", "age"])
+def test_forgetting_finds_room_on_a_full_disk(
+    disk: SmallDisk, child: RunChild, *, verb: str, is_killed: bool
+) -> None:
+    """What is kept free for it is used; other writes are refused before and after."""
+    path = disk.folder / "memory.db"
+    write(path, child, is_killed=False)
+    write(path, child, is_killed=is_killed)  # the second opening sets room aside
+    disk.fill()
+
+    with Engram.open(path, embedder=TinyEmbedder(), background=False) as engram:
+        with pytest.raises(DiskFull):
+            engram.remember("there is no room " * 300)
+        one = engram.list(limit=1)[0]
+        if verb == "age":
+            assert engram.age() is not None
+        else:
+            getattr(engram, verb)(one.id)
+            assert one.content not in {memory.content for memory in engram.list(limit=50)}
+        assert engram.doctor().ok
+
+    disk.empty()
+    with Engram.open(path, embedder=TinyEmbedder(), background=False) as engram:
+        assert engram.remember("there is room again").content == "there is room again"
+    assert path.with_name("memory.db-reserve").exists()
+
+
+def test_without_a_reserve_there_is_no_room(disk: SmallDisk, child: RunChild) -> None:
+    """The room is what makes the difference: without it forgetting is refused too."""
+    path = disk.folder / "memory.db"
+    write(path, child, is_killed=False)
+    disk.fill()
+
+    with (
+        Engram.open(path, embedder=TinyEmbedder(), background=False) as engram,
+        pytest.raises(DiskFull),
+    ):
+        engram.forget(engram.list(limit=1)[0].id)

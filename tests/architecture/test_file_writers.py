@@ -17,7 +17,8 @@ WRITES = re.compile(
 """What opens a file to write it. A folder that is made holds nothing."""
 WRITERS = {
     "store/sqlite/connection.py": FileKind.STORE,
-    "store/sqlite/store.py": FileKind.BACKUP,
+    "store/sqlite/backups.py": FileKind.BACKUP,
+    "store/sqlite/salvage.py": FileKind.SALVAGE,
     "exporting/erase.py": FileKind.EXPORT,
     "cli/importing.py": FileKind.EXPORT,
     "notebook/folder.py": FileKind.NOTEBOOK,
@@ -32,6 +33,7 @@ WRITERS = {
 }
 PASSING = {
     "store/sqlite/read_only.py": "a private copy, for as long as the process lives",
+    "store/sqlite/reserve.py": "room that is kept free: no byte is written to it",
     "importing/source.py": "unpacks to memory or to a file that is unlinked",
     "cli/errors.py": "the null device",
     "hooks/detached.py": "the null device",

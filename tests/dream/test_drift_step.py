@@ -8,7 +8,7 @@ import pytest
 
 from engramdb.dream.drift import GONE_REASON, DriftStep, PathCheck, check_path, is_elsewhere
 from engramdb.dream.step import Skipped
-from engramdb.values import Layer, Status
+from engramdb.values import Layer, Scope, Status
 
 from .insighted import counts, proposed, take
 
@@ -43,7 +43,7 @@ def test_a_claim_about_a_file_that_is_gone_is_invalidated(engram: Engram, root: 
     dead = claim(engram, "The tokenizer lives in src/tokenizer.py")
     living = claim(engram, "The grammar is defined in src/parser.py")
 
-    take(engram, DriftStep(), roots=(root,))
+    take(engram, DriftStep(), roots=((None, root),))
 
     assert engram.get(dead.id).status is Status.INVALIDATED
     assert engram.get(living.id).status is Status.ACTIVE
@@ -59,7 +59,7 @@ def test_what_tells_of_a_removal_or_lies_elsewhere_is_left_alone(engram: Engram,
         engram.remember("I read about src/ghost.py in a blog"),
     ]
 
-    report = take(engram, DriftStep(), roots=(root,))
+    report = take(engram, DriftStep(), roots=((None, root),))
 
     assert counts(report) == {}
     assert {engram.get(memory.id).status for memory in kept} == {Status.ACTIVE}
@@ -70,8 +70,8 @@ def test_a_pinned_or_half_true_claim_becomes_a_question(engram: Engram, root: Pa
     pinned = claim(engram, "The tokenizer lives in src/tokenizer.py", pinned=True)
     half = claim(engram, "src/parser.py calls into src/emitter.py")
 
-    take(engram, DriftStep(), roots=(root,))
-    again = take(engram, DriftStep(), roots=(root,))
+    take(engram, DriftStep(), roots=((None, root),))
+    again = take(engram, DriftStep(), roots=((None, root),))
 
     assert {engram.get(memory.id).status for memory in (pinned, half)} == {Status.ACTIVE}
     assert {gap.memories for gap in engram.gaps()} == {(pinned.id,), (half.id,)}
@@ -124,7 +124,7 @@ def test_a_word_inside_a_file_name_is_no_word_about_absence(engram: Engram, root
     """What `deleted_items.py` holds says nothing about a deletion, so the claim goes with the file."""
     dead = claim(engram, content)
 
-    take(engram, DriftStep(), roots=(root,))
+    take(engram, DriftStep(), roots=((None, root),))
 
     assert engram.get(dead.id).status is Status.INVALIDATED
 
@@ -150,7 +150,7 @@ def test_a_plain_word_a_bare_name_and_other_capitals_are_no_missing_file(
     (root / "lib" / "api" / "client.py").write_text("")
     told = claim(engram, content)
 
-    report = take(engram, DriftStep(), roots=(root,))
+    report = take(engram, DriftStep(), roots=((None, root),))
 
     assert counts(report) == {}
     assert engram.get(told.id).status is Status.ACTIVE
@@ -162,7 +162,7 @@ def test_a_file_that_may_have_been_moved_is_asked_about(engram: Engram, root: Pa
     (root / "src" / "text" / "lexer.py").write_text("")
     told = claim(engram, "The tokenizer lives in src/lexer.py")
 
-    take(engram, DriftStep(), roots=(root,))
+    take(engram, DriftStep(), roots=((None, root),))
 
     (gap,) = engram.gaps()
     assert engram.get(told.id).status is Status.ACTIVE
@@ -174,7 +174,7 @@ def test_a_question_about_several_files_names_them(engram: Engram, root: Path) -
     """Which of them is gone the person sees."""
     claim(engram, "src/parser.py calls into src/emitter.py")
 
-    take(engram, DriftStep(), roots=(root,))
+    take(engram, DriftStep(), roots=((None, root),))
 
     assert "Not all of src/parser.py and src/emitter.py are there" in engram.gaps()[0].question
 
@@ -188,3 +188,15 @@ def test_a_namesake_deep_in_a_large_folder_is_not_searched_for_ever(
     (root / "a" / "b" / "c" / "lexer.py").write_text("")
 
     assert not is_elsewhere(root, "src/lexer.py")
+
+
+def test_a_folder_of_a_project_is_for_its_memories_alone(engram: Engram, root: Path) -> None:
+    """What is said in one project is not judged by another project's files."""
+    own, other = Scope(project="falcon"), Scope(project="heron")
+    said = "The tokenizer lives in src/tokenizer.py"
+    kept = {one: engram.remember(said, layer=Layer.CODEBASE, scope=one) for one in (own, other)}
+
+    take(engram, DriftStep(), roots=(("falcon", root),))
+
+    assert engram.get(kept[own].id, scope=own).status is Status.INVALIDATED
+    assert engram.get(kept[other].id, scope=other).status is Status.ACTIVE

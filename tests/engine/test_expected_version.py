@@ -14,7 +14,7 @@ from interrupted import Interrupted
 from engramdb import Engram
 from engramdb.errors import InvalidQuery, MemoryChanged
 from engramdb.testing import ManualClock, TinyEmbedder
-from engramdb.values import Filters, Layer, Status
+from engramdb.values import Filters, Layer, Outcome, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def written(engram: Engram) -> list[Any]:
         memories,
         *(engram.history(one.id) for one in memories),
         *(engram.links(one.id) for one in memories),
-        engram.audit(limit=1000),
+        [one for one in engram.audit(limit=1000, outcome=Outcome.DONE) if not one.action.is_search],
     ]
 
 

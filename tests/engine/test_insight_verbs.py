@@ -52,7 +52,7 @@ def test_a_closed_question_is_not_asked_again(engram: Engram, asked: Gap) -> Non
     assert closed.closed_at is not None
     assert not is_asked_again
     assert engram.gaps(scope=MINE) == []
-    assert engram.audit(limit=1)[0].action is Action.FEEDBACK
+    assert engram.audit(limit=1, action=Action.FEEDBACK)
 
 
 def test_an_answer_is_remembered_and_closes_the_question(engram: Engram, asked: Gap) -> None:

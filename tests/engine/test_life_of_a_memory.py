@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from engramdb import Actor, Engram, Layer, Scope, Source, Status
 from engramdb.errors import (
@@ -17,6 +18,7 @@ from engramdb.errors import (
     StatusNotAllowed,
 )
 from engramdb.testing import TinyEmbedder
+from engramdb.values import Surface
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -272,7 +274,7 @@ def test_history_names_who_did_it(store_path: Path) -> None:
     with Engram.open(store_path, embedder=TinyEmbedder(), background=False, actor=agent) as engram:
         memory = engram.remember("I like tea")
 
-        assert engram.history(memory.id)[0].actor == agent
+        assert engram.history(memory.id)[0].actor == replace(agent, surface=Surface.PYTHON)
 
 
 def test_an_id_may_be_given_by_its_last_eight_characters(engram: Engram) -> None:

@@ -114,7 +114,7 @@ RECORDS = {
     ),
     "audit": Record(
         add_events,
-        lambda engram, limit, before: engram.audit(limit=limit, before=before),
+        lambda engram, limit, before: engram.audit(limit=limit, before=before, action=Action.PIN),
         lambda page: page[-1].number,
         lambda one: one.number,
     ),

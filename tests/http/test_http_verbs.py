@@ -49,10 +49,22 @@ OUTSIDE = {
     "questions_about": "for the hooks of agents; a context brings them up by itself",
     "note_success": "for the hooks of agents",
     "note_failures": "for the hooks of agents",
+    "note_denial": "for the surfaces themselves",
 }
 """Verbs that no route has, and why."""
 NAMED_OTHERWISE = {"import_from": "import_text", "relate": "link", "unrelate": "unlink"}
-NO_FIELDS = {"self", "expected_version", "progress", "may_enter", "recalled", "counter", "fix", "actor"}
+NO_FIELDS = {
+    "self",
+    "expected_version",
+    "progress",
+    "may_enter",
+    "recalled",
+    "counter",
+    "fix",
+    "salvage",
+    "actor",
+    "exact",
+}
 """Arguments of the engine that cannot travel or that a header carries; a server knows who acts."""
 
 

@@ -43,8 +43,8 @@ IN_MEMORY, ON_DISK = 10**9, 0
         (100_000, 100_000 * ROW_BYTES - 1, 1.0, BackendChoice("compressed", keeps_vectors=False)),
         (100_000, IN_MEMORY, EXACT_ROWS / 100_000, BackendChoice("exact", keeps_vectors=True)),
         (100_000, IN_MEMORY, (EXACT_ROWS + 1) / 100_000, BackendChoice("compressed", keeps_vectors=True)),
-        (100_000, ON_DISK, MIN_SHORTLIST / 100_000, BackendChoice("exact", keeps_vectors=False)),
-        (100_000, ON_DISK, (MIN_SHORTLIST + 1) / 100_000, BackendChoice("compressed", keeps_vectors=False)),
+        (100_000, ON_DISK, EXACT_ROWS / 100_000, BackendChoice("exact", keeps_vectors=False)),
+        (100_000, ON_DISK, (EXACT_ROWS + 1) / 100_000, BackendChoice("compressed", keeps_vectors=False)),
         (100_000, ON_DISK, 0.0, BackendChoice("exact", keeps_vectors=False)),
     ],
 )

@@ -37,7 +37,7 @@ class Stranger:
     def __init__(self) -> None:
         self.vectors = np.zeros((0, DIMENSION), np.float32)
         self.given: list[Any] = []
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
         self.gate = threading.Event()
         self.gate.set()
 
@@ -269,3 +269,28 @@ def test_a_closed_stranger_is_asked_nothing_more() -> None:
     refused = fenced.backend.shortlist(families(1)[0], np.ones(FAMILY, np.bool_), 3)
     assert refused == BackendRefusal("the foreign index was closed")
     assert fenced.stranger.given == []
+
+
+def test_a_stranger_that_comes_back_is_filled_again_and_asked(store: SqliteStore) -> None:
+    """What it missed while it failed it is given from the beginning; until then ours answers."""
+    fenced, query = Fenced(), families(MANY)[7]
+    index = loaded(store, foreign=fenced.backend)
+
+    def ask() -> Nearest:
+        with store.read() as tx:
+            return index.search(tx, query, scope=GLOBAL, filters=Filters(), limit=FAMILY)
+
+    fenced.stranger.failure = SystemExit("gone")
+    failed = ask()
+    fenced.stranger.failure = None
+    fenced.stranger.given.clear()
+    fenced.backend._breaker.half_open()
+    filling = ask()
+    wait_until_free(fenced)
+    back = ask()
+
+    assert failed.notes == ("the foreign index failed with SystemExit",)
+    assert filling.notes in {("the foreign index is filled again",), ()}
+    assert back.notes == ()
+    assert fenced.stranger.given
+    assert {one.key for one in back.found} == {one.key for one in failed.found} == family(7)

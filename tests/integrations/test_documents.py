@@ -409,4 +409,6 @@ def test_many_threads_leave_every_document_with_its_own_memory(engram: Engram) -
 
 def test_the_former_name_of_the_document_store_still_works(engram: Engram) -> None:
     """Programs that say `engram.shelf` get the same documents."""
-    assert engram.shelf is engram.documents
+    engram.shelf.put(("notes",), "a", {"text": "tea"})
+
+    assert engram.documents.get(("notes",), "a") is not None

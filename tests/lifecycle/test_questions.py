@@ -10,7 +10,6 @@ import pytest
 
 from engramdb import Draft
 from engramdb.lifecycle.questions import (
-    INJECTION,
     open_questions_about,
     question_of_link,
     stale_question,
@@ -28,6 +27,7 @@ from engramdb.values import (
     Source,
     Status,
 )
+from engramdb.values.memory import INJECTION
 
 if TYPE_CHECKING:
     from pathlib import Path

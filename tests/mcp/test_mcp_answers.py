@@ -10,7 +10,7 @@ import pytest
 from mcp import MCPError
 from surfaces.mcp_talk import talking, text_of, values_of
 
-from engramdb import Engram, Settings
+from engramdb import Actor, Engram, Settings
 from engramdb.errors import (
     AccessDenied,
     ContentTooLarge,
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 class Broken:
     """An engine with a mistake in it."""
+
+    actor = Actor()
 
     def recall(self, *_asked: object, **_options: object) -> NoReturn:
         raise RuntimeError("Ada's secret")
@@ -193,6 +195,8 @@ def test_a_call_that_is_taken_back_does_not_hold_up_others(engine: Engram) -> No
     may_go_on, is_inside = threading.Event(), threading.Event()
 
     class Slow:
+        actor = Actor()
+
         def recall(self, *asked: Any, **options: Any) -> Any:
             is_inside.set()
             may_go_on.wait(30)

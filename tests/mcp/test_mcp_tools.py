@@ -509,7 +509,7 @@ def test_status_tells_counts_and_no_scopes(talk: Talk, engine: Engram) -> None:
 
     answer = talk.call("status")
 
-    assert values_of(answer)["memories"] == 1
+    assert values_of(answer)["memories"] == 0
     assert "somebody-else" not in str(answer)
 
 

@@ -269,9 +269,10 @@ def test_a_mask_never_replaces_the_secret(engram: Engram) -> None:
     """Who read `[confidential]` and writes it back is refused, and the secret stays."""
     (memory,) = [one for one in engram.list(limit=50) if "wifi" in one.content][:1]
 
-    for write in (lambda: engram.correct(memory.id, memory.content), lambda: engram.remember(memory.content)):
-        with pytest.raises(EngramError, match="stands for a secret"):
-            write()
+    with pytest.raises(EngramError, match="stands for a secret"):
+        engram.correct(memory.id, memory.content)
+    with pytest.raises(EngramError, match="stands for a secret"):
+        engram.remember(memory.content)
 
     assert leaks(engram.get(memory.id, reveal=True).content)
     assert engram.pin(memory.id, expected_version=memory).pinned

@@ -122,18 +122,18 @@ class TurnReader:
         else:
             work()
 
-    def flush(self, conversation: Conversation | None = None) -> int:
+    def flush(self, conversation: Conversation | None = None, *, owner: Scope | None = None) -> int:
         """
-        Read everything that waits, of one conversation or of all, and return how many turns there were.
+        Read all that waits, of a conversation, a scope or all, and return how many turns there were.
 
         Raises `ReadingUnfinished` where that takes too long: what is left is in the store, and is read later.
         """
         until = time.monotonic() + FLUSH_SECONDS
         self.wait(FLUSH_SECONDS / 2)
-        total = self.read(conversation, until=until)
+        total = self.read(conversation, owner=owner, until=until)
         if time.monotonic() >= until:
             with self._parts.capture.pipeline.store.read() as tx:
-                left, _ = tx.turns.pending(conversation)
+                left, _ = tx.turns.pending(conversation, owner=owner)
             if left:
                 told = counted(left, "turn is", "turns are")
                 raise ReadingUnfinished(f"{told} still unread after {FLUSH_SECONDS:g} seconds")
@@ -143,7 +143,9 @@ class TurnReader:
         """Give readings under way a moment; return False if they are not done by then."""
         return self._worker is None or self._worker.wait(seconds)
 
-    def read(self, conversation: Conversation | None, *, until: float = math.inf) -> int:
+    def read(
+        self, conversation: Conversation | None, *, owner: Scope | None = None, until: float = math.inf
+    ) -> int:
         """Read now what waits, and return how many turns there were; begins no batch after `until`."""
         total, conversations = 0, dict[Conversation, None]()
         with self._parts.health.watch(READING):
@@ -153,6 +155,7 @@ class TurnReader:
                     actor=READER,
                     now=self._parts.clock.now(),
                     within=conversation,
+                    owner=owner,
                 )
                 if not reading.turns:
                     break

@@ -79,6 +79,13 @@ PLAIN = (
         examples=("export memories.jsonl --history", "export --category preference | jq .content"),
     ),
     PlainCommand(
+        words="restore-backup",
+        section="Look after the store",
+        target="store.restore_backup",
+        summary="Put a backup, the newest unless named, in the place of the store; what was there is kept.",
+        examples=("restore-backup --list", "restore-backup"),
+    ),
+    PlainCommand(
         words="bench",
         section="Look after the store",
         target="bench.bench",

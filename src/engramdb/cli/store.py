@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from engramdb.cli.derive import Run, runs, shows
+from engramdb.cli.errors import engine
 from engramdb.cli.options import Shared, shared_options
 from engramdb.cli.output import (
     counting,
@@ -29,10 +30,12 @@ from engramdb.values import (
     Backup,
     DoctorReport,
     IndexReport,
+    Outcome,
     PartHealth,
     SchedulerState,
     StatusReport,
 )
+from engramdb.values.report import NOT_IN_LAYOUT, RestoredBackup, SalvageReport
 from engramdb.verbs.errors import FAILED
 from engramdb.verbs.store import Enriched, Rebuilt
 from engramdb.verbs.wording import part
@@ -211,6 +214,9 @@ def _background(state: SchedulerState) -> str | None:
 @runs("doctor")
 def doctor(run: Run) -> None:
     """Examine the store; ends with 1 where something is wrong."""
+    if run.asked.salvage:
+        _salvage(run)
+        return
     with run.open() as engram, counting("mending") as progress:
         report: DoctorReport = run.call(engram, progress=progress)
 
@@ -225,10 +231,71 @@ def doctor(run: Run) -> None:
     raise click.exceptions.Exit(FAILED)
 
 
+def _salvage(run: Run) -> None:
+    """Save what can be read, whether or not the file opens as a store."""
+    settings = run.shared.settings()
+    saved = engine().salvage(settings.store_location, run.asked.salvage, settings=settings)
+    run.present(saved, show_salvaged)
+    if saved.lost or saved.changed or saved.mended or saved.notes:
+        talk("The damaged store was left as it is. Look at the new one, then put it in its place.")
+        raise click.exceptions.Exit(FAILED)
+    talk("Nothing is lost.")
+
+
+def show_salvaged(saved: SalvageReport) -> None:
+    """Show what was saved and what is lost, table by table."""
+    gone = [one.name for one in saved.tables if one.why == NOT_IN_LAYOUT and not one.rows]
+    told = [one for one in saved.tables if (one.rows or one.lost) and one.name not in gone]
+    rows = [[one.name, str(one.rows), str(one.lost), one_line(one.why)] for one in told]
+    show_table(["table", "saved", "lost", "why"], rows, numbers={1, 2})
+    if gone:
+        out(f"not found in the file, with whatever they held: {', '.join(sorted(gone))}")
+    for one in saved.tables:
+        if one.ids and one.name in ("memories", "turns"):
+            out(f"lost {one.name}: {', '.join(one.ids)}")
+    if saved.changed:
+        out(f"saved, but not as they were stored: {', '.join(saved.changed)}")
+    if saved.mended:
+        out(f"saved with a default for what made no sense: {', '.join(saved.mended)}")
+    for note in saved.notes:
+        out(one_line(note))
+    out(f"saved to {saved.path}")
+
+
+@click.argument("backup", metavar="[PATH]", required=False, help="The backup; else the newest one.")
+@click.option("--list", "only_list", is_flag=True, help="Show the backups and restore nothing.")
+@shared_options
+def restore_backup(shared: Shared, backup: str | None, *, only_list: bool) -> None:
+    """Put a backup in the place of the store."""
+    from engramdb.engine.backups import list_backups  # noqa: PLC0415 - few commands need it
+
+    settings = shared.settings()
+    place = Path(settings.store_location).expanduser().absolute()
+    if only_list:
+        found = list_backups(place)
+        present(found, _show_backups, as_json=shared.json)
+        if not found:
+            talk(f"There is no backup beside {place}")
+        return
+    done = engine().restore_backup(place, backup, settings=settings)
+    present(done, _show_restored, as_json=shared.json)
+
+
+def _show_backups(found: Sequence[Backup]) -> None:
+    for one in found:
+        out(f"{minute(one.made_at) if one.made_at else ''}  {one.size_bytes / 1e6:.1f} MB  {one.path}")
+
+
+def _show_restored(done: RestoredBackup) -> None:
+    out(f"restored {done.store} from {done.backup}")
+    if done.aside:
+        out(f"what was there is kept at {done.aside}")
+
+
 @shows("backup")
 def show_backup(done: Backup) -> None:
     """Show what was copied where."""
-    out(f"copied {done.size_bytes / 1e6:.1f} MB to {done.path}")
+    out(f"copied and verified {done.size_bytes / 1e6:.1f} MB at {done.path}")
 
 
 @runs("rebuild")
@@ -275,18 +342,21 @@ def audit(run: Run) -> None:
 def show_audit(found: Sequence[AuditEvent]) -> None:
     """Show who did what, a row for each event."""
     if found:
-        header = ["number", "when", "who", "did", "to", "detail"]
+        header = ["number", "when", "who", "did", "where", "to", "detail"]
         show_table(header, [_event_row(event) for event in found], numbers={0})
 
 
 def _event_row(event: AuditEvent) -> list[str]:
     detail = ", ".join(f"{name}={value}" for name, value in event.detail.items())
-    who = f"{event.actor.name} ({event.actor.kind})"
+    by = event.actor
+    way = ", ".join(str(part) for part in (by.kind, by.surface, by.token) if part)
+    did = str(event.action) if event.outcome is Outcome.DONE else f"{event.action}: {event.outcome}"
     return [
         str(event.number),
         minute(event.at),
-        one_line(who),
-        str(event.action),
+        one_line(f"{by.name} ({way})"),
+        did,
+        "" if event.scope is None else one_line(str(event.scope)),
         event.target or "",
         one_line(detail),
     ]

@@ -38,7 +38,6 @@ from engramdb.policy import DreamPolicy
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.identity import fingerprint_of
 from engramdb.text.normalize import clean
-from engramdb.text.terms import passage
 from engramdb.values import (
     BELIEVED,
     Action,
@@ -50,11 +49,13 @@ from engramdb.values import (
     Memory,
     MemoryId,
     Provenance,
+    Scope,
     SecurityTier,
     Status,
     new_id,
 )
 from engramdb.values.memory import RETURNED
+from engramdb.vault.indexing import passage
 
 NUMBERS = frozenset({"strength", "stability", "importance", "confidence"})
 """What an adjustment may set, besides the layer."""
@@ -98,6 +99,8 @@ class Applier(Struct, frozen=True, kw_only=True):
     policy: DreamPolicy
     now: datetime
     tools: StatementTools = StatementTools()
+    scope: Scope | None = None
+    """The one scope that may be changed; None for any."""
     in_write: Callable[[Transaction], None] = lambda _tx: None
     """Called first in every write; raising ends the run, as when another process has taken it over."""
 
@@ -121,7 +124,7 @@ def apply(proposal: Proposal, applier: Applier, *, step: str) -> Applied:
         with applier.store.atomic() as tx:
             started = time.perf_counter()
             applier.in_write(tx)
-            write = StepWrite(tx, applier.policy, step, applier.now)
+            write = StepWrite(tx, applier.policy, step, applier.now, applier.scope)
             if isinstance(proposal, Derive) and statement is not None:
                 result = _state(write, proposal, statement)
             else:
@@ -169,6 +172,7 @@ class StepWrite(Struct, frozen=True):
     policy: DreamPolicy
     step: str
     now: datetime
+    scope: Scope | None = None
 
     @property
     def writer(self) -> MemoryWriter:
@@ -180,7 +184,8 @@ class StepWrite(Struct, frozen=True):
         found = []
         for one in seen:
             current = self.tx.memories.get(one.id, scope=one.scope)
-            if current is None or current.scope != seen[0].scope:
+            is_elsewhere = self.scope is not None and self.scope != one.scope
+            if current is None or is_elsewhere or current.scope != seen[0].scope:
                 raise Dropped("a memory is gone or of another scope")
             if current.content != one.content or current.status is not one.status:
                 raise Dropped("a memory has changed")

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -242,13 +242,15 @@ class ScopeVectors(Struct, frozen=True):
     scope: Scope
     keys: NDArray[np.int64]
     rows: Rows
+    ids: NDArray[np.object_]
+    """The ids of the memories: unlike keys, they do not depend on what other scopes hold."""
 
     def of(self, keys: Sequence[int]) -> ScopeVectors:
         """Return some of them, those that are there."""
         wanted = np.sort(np.array(keys, np.int64))
         places = np.minimum(np.searchsorted(self.keys, wanted), max(0, len(self.keys) - 1))
         places = places[self.keys[places] == wanted] if len(self.keys) else places[:0]
-        return ScopeVectors(self.scope, self.keys[places], self.rows[places])
+        return ScopeVectors(self.scope, self.keys[places], self.rows[places], self.ids[places])
 
 
 def load_scope_vectors(tx: Transaction, space: int, keys: Sequence[int], *, scope: Scope) -> ScopeVectors:
@@ -258,8 +260,12 @@ def load_scope_vectors(tx: Transaction, space: int, keys: Sequence[int], *, scop
     ]
     found = [key for page, _ in pages for key in page]
     rows = [rows for page, rows in pages if page]
+    ids = tx.memories.ids_of(found)
     return ScopeVectors(
-        scope, np.array(found, np.int64), np.concatenate(rows) if rows else np.zeros((0, 1), np.float32)
+        scope,
+        np.array(found, np.int64),
+        np.concatenate(rows) if rows else np.zeros((0, 1), np.float32),
+        np.array([ids[key] for key in found], np.object_),
     )
 
 
@@ -283,7 +289,7 @@ def build_domain(
 ) -> DomainGroup:
     """Return one domain over these memories, cut into clusters of about this size."""
     twigs = split_into_clusters(vectors, size=size)
-    return DomainGroup(domain_id or node_id(vectors.scope, "domain", vectors.keys), tuple(twigs), grain)
+    return DomainGroup(domain_id or node_id(vectors.scope, "domain", vectors.ids), tuple(twigs), grain)
 
 
 def split_into_clusters(vectors: ScopeVectors, *, size: int) -> list[Cluster]:
@@ -297,7 +303,7 @@ def build_cluster(vectors: ScopeVectors, *, cluster_id: str | None = None) -> Cl
     """Return one cluster of these memories."""
     middle: Rows = to_unit_length(vectors.rows.mean(axis=0))
     return Cluster(
-        cluster_id or node_id(vectors.scope, "cluster", vectors.keys), tuple(vectors.keys.tolist()), middle
+        cluster_id or node_id(vectors.scope, "cluster", vectors.ids), tuple(vectors.keys.tolist()), middle
     )
 
 
@@ -306,9 +312,9 @@ def domain_count(memories: int) -> int:
     return max(1, min(MAX_DOMAINS, round(math.sqrt(memories) / DOMAINS_PER_ROOT)))
 
 
-def node_id(scope: Scope, breadth: Breadth | str, keys: Sequence[int] | NDArray[np.int64] = ()) -> str:
+def node_id(scope: Scope, breadth: Breadth | str, ids: Iterable[str] = ()) -> str:
     """Return the id of a node that begins with these memories."""
-    told = json.dumps([scope.parts, str(breadth), [int(key) for key in keys]], ensure_ascii=False)
+    told = json.dumps([scope.parts, str(breadth), list(ids)], ensure_ascii=False)
     return f"{breadth}-{hashlib.blake2b(told.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
 
 

@@ -39,7 +39,7 @@ class ConfidenceStep:
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield the domains whose numbers have changed, and those that are cut more finely."""
         with dreaming.store.read() as tx:
-            scopes = tx.tree.scopes()
+            scopes = dreaming.among(tx.tree.scopes())
         for scope in scopes:
             if dreaming.is_stopped():
                 return

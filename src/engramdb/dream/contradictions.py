@@ -43,7 +43,7 @@ class ContradictionsStep(Struct, frozen=True):
             for scene in changed_scopes(dreaming):
                 yield from _supersede_older_notes(scene, dreaming)
         with dreaming.store.read() as tx:
-            pairs = tx.dreams.open_contradictions()
+            pairs = tx.dreams.open_contradictions(scope=dreaming.scope)
         for keys in map(sorted, pairs):
             with dreaming.store.read() as tx:
                 read = tx.memories.by_keys(keys)

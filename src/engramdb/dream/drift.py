@@ -194,19 +194,21 @@ class DriftStep:
         after = 0
         while not dreaming.is_stopped():
             with dreaming.store.read() as tx:
-                keys = tx.replays.naming_files(after_key=after, limit=PAGE_ROWS)
+                keys = tx.replays.naming_files(after_key=after, limit=PAGE_ROWS, scope=dreaming.scope)
                 memories = tx.memories.by_keys(keys)
             if not keys:
                 return
             after = keys[-1]
             for key in keys:
-                yield from _propose_for_memory(dreaming, memories[key], roots)
+                own = [root for project, root in roots if project in (None, memories[key].scope.project)]
+                yield from _propose_for_memory(dreaming, memories[key], own)
 
 
-def _open_roots(dreaming: Dreaming) -> list[Path]:
+def _open_roots(dreaming: Dreaming) -> list[tuple[str | None, Path]]:
+    """Return the folders, each with the project whose memories it is about, or None for everybody's."""
     if not dreaming.roots:
         raise Skipped("no folders may be looked at: name them in `dream_roots`")
-    found = [root for root in dreaming.roots if root.is_absolute() and root.is_dir()]
+    found = [(project, root) for project, root in dreaming.roots if root.is_absolute() and root.is_dir()]
     if len(found) < len(dreaming.roots):  # what lies in one that is not mounted is not gone
         raise Skipped("not all of the folders in `dream_roots` are there")
     return found

@@ -79,7 +79,7 @@ class GapsStep:
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield questions to close, and then the weightiest that are not asked yet, scope by scope."""
         with dreaming.store.read() as tx:
-            scopes = tx.tree.scopes()
+            scopes = dreaming.among(tx.tree.scopes())
         for scope in scopes:
             if dreaming.is_stopped():
                 return

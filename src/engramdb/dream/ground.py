@@ -74,7 +74,7 @@ def is_usable_source(memory: Memory) -> bool:
 def scopes_to_visit(dreaming: Dreaming, *, changed: bool = False) -> list[Scope]:
     """Return the scopes to look at; with `changed`, those in which anything has changed since last time."""
     with dreaming.store.read() as tx:
-        every = tx.dream_reads.scopes()
+        every = dreaming.among(tx.dream_reads.scopes())
         if not changed or not dreaming.cursor:
             return every
         return [scope for scope in every if tx.dream_reads.has_changed(scope, since=dreaming.cursor)]

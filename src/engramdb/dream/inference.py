@@ -335,7 +335,7 @@ def _propose_withdrawals(relations: dict[str, RelationGraph], made: Sequence[Mem
 def _conclude_from_links(dreaming: Dreaming) -> Iterator[AddLink]:
     """Yield a link from the first to the last memory of a chain of links of one type, in any scope."""
     with dreaming.store.read() as tx:
-        columns = tx.dream_reads.links([*_FOLLOWED, EdgeType.INFERRED_FROM])
+        columns = tx.dream_reads.links([*_FOLLOWED, EdgeType.INFERRED_FROM], scope=dreaming.scope)
     linked = set(zip(columns.sources.tolist(), columns.targets.tolist(), strict=True))
     by_type: dict[str, dict[int, dict[int, float]]] = {kind: defaultdict(dict) for kind in _FOLLOWED}
     rows = zip(

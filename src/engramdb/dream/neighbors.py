@@ -222,7 +222,7 @@ class ScopeStatements(Struct, frozen=True):
 def changed_scopes(dreaming: Dreaming) -> Iterator[ScopeStatements]:
     """Yield the scopes in which something has changed, one after the other."""
     with dreaming.store.read() as tx:
-        scopes = tx.dreams.fresh_scopes(since=dreaming.cursor)
+        scopes = dreaming.among(tx.dreams.fresh_scopes(since=dreaming.cursor))
     for scope in scopes:
         if dreaming.is_stopped():
             return

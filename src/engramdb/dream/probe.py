@@ -75,7 +75,7 @@ def _most_used(dreaming: Dreaming) -> list[int]:
     after = 0
     while not dreaming.is_stopped():
         with dreaming.store.read() as tx:
-            page = tx.ages.page(after_key=after, limit=PAGE_ROWS)
+            page = tx.ages.page(after_key=after, limit=PAGE_ROWS, owner=dreaming.scope)
         if not len(page):
             break
         after = int(page.keys[-1])

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from engramdb.dream.step import Dreaming, Proposal, SideWrite
+from engramdb.dream.step import Dreaming, Proposal, SideWrite, Skipped
 from engramdb.policy import DreamPolicy
 from engramdb.store.contract import Transaction
 
@@ -27,6 +27,8 @@ class PruneStep(Struct, frozen=True):
 
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield as many small writes as it takes, table by table."""
+        if dreaming.scope is not None:
+            raise Skipped("notes are kept for the whole store, and this dream is of one scope")
         policy = dreaming.policy.dream
         for table, (days, keep) in retention_limits(policy).items():
             before = dreaming.now - timedelta(days=days)

@@ -153,7 +153,7 @@ def _choose_memories(dreaming: Dreaming) -> tuple[list[int], bool]:
     """Return the memories to replay, and whether the choice is new: an interrupted run keeps its own."""
     policy = dreaming.policy.insight
     with dreaming.store.read() as tx:
-        resting = tx.replays.since(dreaming.now - timedelta(hours=REPLAY_HOURS))
+        resting = tx.replays.since(dreaming.now - timedelta(hours=REPLAY_HOURS), scope=dreaming.scope)
     mine = [key for key, at in resting.items() if at == dreaming.now]
     if mine:
         return mine, False
@@ -162,8 +162,8 @@ def _choose_memories(dreaming: Dreaming) -> tuple[list[int], bool]:
         return [], False
     fading = _fading_memories(dreaming, resting, room)
     with dreaming.store.read() as tx:
-        received = tx.replays.received_unreplayed(limit=room)
-        waiting = tx.replays.unreplayed(limit=policy.replay_most)
+        received = tx.replays.received_unreplayed(limit=room, scope=dreaming.scope)
+        waiting = tx.replays.unreplayed(limit=policy.replay_most, scope=dreaming.scope)
     ordered = dict.fromkeys(key for key in (*received, *fading, *waiting) if key not in resting)
     return sorted(list(ordered)[:room]), True
 
@@ -174,7 +174,7 @@ def _fading_memories(dreaming: Dreaming, resting: Mapping[int, datetime], room: 
     best: list[tuple[float, int]] = []
     while not dreaming.is_stopped():
         with dreaming.store.read() as tx:
-            page = tx.ages.page(after_key=after, limit=PAGE_ROWS)
+            page = tx.ages.page(after_key=after, limit=PAGE_ROWS, owner=dreaming.scope)
         if not len(page):
             break
         after = int(page.keys[-1])

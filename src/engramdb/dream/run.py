@@ -31,7 +31,7 @@ from engramdb.dream.synthesis import SynthesisStep
 from engramdb.dream.tree import TreeStep
 from engramdb.errors import EngramError, InvalidQuery, StorageError
 from engramdb.lifecycle.lease import Lease, held
-from engramdb.store.contract import DreamRun, StepMark
+from engramdb.store.contract import DreamRun, StepMark, Transaction, scope_term
 from engramdb.values import (
     Action,
     Actor,
@@ -153,10 +153,10 @@ def _begin(runner: DreamRunner) -> tuple[DreamRun, bool]:
         started_at=now,
         policy=runner.policy_name,
         steps=runner.names,
-        report=DreamReport(started_at=now, finished=False),
+        report=DreamReport(started_at=now, finished=False, scope=runner.dreaming.scope),
     )
     with runner.dreaming.store.atomic() as tx:
-        latest = tx.dreams.latest()
+        latest = tx.dreams.latest(runner.dreaming.scope)
         if latest is not None and _can_resume(latest, new):
             return latest, True
         return tx.dreams.put(new), False
@@ -216,7 +216,8 @@ def _run_step(
     """Take one step to its end, and note up to where it has looked."""
     started, tally = time.perf_counter(), _StepTally()
     with dreaming.store.read() as tx:
-        mark, cursor = tx.dreams.mark(step.name), tx.vectors.latest_change()
+        name = _mark_name(tx, step, dreaming)
+        mark, cursor = tx.dreams.mark(name), tx.vectors.latest_change()
     looked = replace(dreaming, since=mark.started_at if mark else None, cursor=mark.cursor if mark else 0)
     applier = Applier(
         store=dreaming.store,
@@ -224,6 +225,7 @@ def _run_step(
         now=dreaming.now,
         tools=runner.tools,
         in_write=lease.check,
+        scope=dreaming.scope,
     )
 
     def take() -> Iterator[None]:
@@ -236,8 +238,15 @@ def _run_step(
     if outcome is StepOutcome.DONE:
         with dreaming.store.atomic() as tx:
             lease.check(tx)
-            tx.dreams.set_mark(step.name, StepMark(dreaming.now, cursor))
+            tx.dreams.set_mark(name, StepMark(dreaming.now, cursor))
     return _report(step, tally, outcome, why, started), tally
+
+
+def _mark_name(tx: Transaction, step: DreamStep, dreaming: Dreaming) -> str:
+    """Return under which name it is noted how far a step has looked: of the whole store, or of a scope."""
+    if dreaming.scope is None:
+        return step.name
+    return f"{step.name} {scope_term(tx.scopes.find(dreaming.scope) or 0)}"
 
 
 def _run_to_outcome(taking: Iterator[None], is_stopped: Callable[[], bool]) -> tuple[StepOutcome, str]:
@@ -261,12 +270,12 @@ def _run_to_outcome(taking: Iterator[None], is_stopped: Callable[[], bool]) -> t
 def _dry_run(runner: DreamRunner) -> DreamReport:
     """Return what every step would propose to the store as it is now."""
     started = time.perf_counter()
-    report = DreamReport(started_at=runner.dreaming.now, dry_run=True)
+    report = DreamReport(started_at=runner.dreaming.now, dry_run=True, scope=runner.dreaming.scope)
     for number, step in enumerate(runner.steps):
         runner.report_progress(number)
         begun, tally = time.perf_counter(), _StepTally()
         with runner.dreaming.store.read() as tx:
-            mark = tx.dreams.mark(step.name)
+            mark = tx.dreams.mark(_mark_name(tx, step, runner.dreaming))
         looked = replace(
             runner.dreaming, since=mark.started_at if mark else None, cursor=mark.cursor if mark else 0
         )

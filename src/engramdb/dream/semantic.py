@@ -161,7 +161,7 @@ def _propose_fading(dreaming: Dreaming) -> Iterator[Adjust]:
     after = 0
     while True:
         with dreaming.store.read() as tx:
-            population = tx.ages.page(after_key=after, limit=_AGED_PAGE)
+            population = tx.ages.page(after_key=after, limit=_AGED_PAGE, owner=dreaming.scope)
             left = faded_strengths(population, policy, now=now)
             memories = tx.memories.by_keys(list(left))
         for key in sorted(memories):

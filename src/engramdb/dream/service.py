@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from engramdb.clock import Clock
 from engramdb.dream.apply import StatementTools
 from engramdb.dream.run import STEPS, DreamRunner, dream, select_steps
@@ -61,16 +63,17 @@ class DreamParts(Protocol):
 def dream_once(
     parts: DreamParts,
     *,
+    scope: Scope | None,
     steps: Sequence[str] | None,
     dry_run: bool,
     progress: Callable[[str, float], None] | None,
 ) -> DreamReport:
-    """Dream once, all steps or those named."""
+    """Dream once of a scope or of the whole store, all steps or those named."""
     taken = select_steps(steps)
     with parts.health.watch("dream"), parts.store.background_writes():
         return dream(
             DreamRunner(
-                dreaming=dreaming_of(parts),
+                dreaming=replace(dreaming_of(parts), scope=scope),
                 steps=taken,
                 policy_name=parts.policy.name,
                 clock=parts.clock.now,
@@ -177,5 +180,12 @@ def _embedder_identity(parts: DreamParts) -> EmbedderIdentity | None:
         return None
 
 
-def _folders(named: str) -> tuple[Path, ...]:
-    return tuple(Path(one).expanduser() for one in named.split(os.pathsep) if one)
+def _folders(named: str) -> tuple[tuple[str | None, Path], ...]:
+    """Return the folders of a setting such as `~/notes:falcon=~/src/falcon`, each with its project."""
+    return tuple(_folder(one) for one in named.split(os.pathsep) if one)
+
+
+def _folder(named: str) -> tuple[str | None, Path]:
+    project, equals, path = named.partition("=")
+    is_of_project = bool(equals and path and project and "/" not in project and "\\" not in project)
+    return (project, Path(path).expanduser()) if is_of_project else (None, Path(named).expanduser())

@@ -21,6 +21,7 @@ from engramdb.values import (
     Memory,
     MemoryId,
     MemoryType,
+    Scope,
     Status,
 )
 
@@ -165,9 +166,19 @@ class Dreaming(Struct, frozen=True, kw_only=True):
     """What says whether two statements are the same, where there is more than rules."""
     chat: ChatModel | None = None
     calls: CallLog | None = None
-    roots: tuple[Path, ...] = ()
-    """Folders that claims about files may be checked in; none unless the user said so."""
+    scope: Scope | None = None
+    """The one scope that is dreamt of, read and written; None for all of them."""
+    roots: tuple[tuple[str | None, Path], ...] = ()
+    """
+    Folders that claims about files may be checked in, by the project that they are of.
+
+    None unless the user said so; those of no project are for the memories of everybody.
+    """
     is_stopped: Callable[[], bool] = lambda: False
+
+    def among(self, scopes: Sequence[Scope]) -> list[Scope]:
+        """Return those of the scopes that are dreamt of."""
+        return [one for one in scopes if self.scope is None or one == self.scope]
 
 
 class DreamStep(Protocol):

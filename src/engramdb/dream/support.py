@@ -56,7 +56,7 @@ def propose_support(dreaming: Dreaming) -> Iterator[Merge | SaveProgress]:
     if judge is None or dreaming.identity is None:
         return
     with dreaming.store.read() as tx:
-        waiting = tx.dreams.uncompared(judge.name, limit=MAX_COMPARED)
+        waiting = tx.dreams.uncompared(judge.name, limit=MAX_COMPARED, scope=dreaming.scope)
     heard = Hearing(judge, until=time.monotonic() + JUDGING_SECONDS)
     for scope, keys in _batches(waiting):
         done: list[int] = []

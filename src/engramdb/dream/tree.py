@@ -66,7 +66,7 @@ class TreeStep:
         if dreaming.identity is None:
             raise Skipped("there are no vectors to group memories by: the embedder cannot be asked")
         with dreaming.store.read() as tx:
-            scopes = tx.tree.scopes()
+            scopes = dreaming.among(tx.tree.scopes())
             has_vectors = tx.vectors.space(dreaming.identity) is not None
         if scopes and not has_vectors:
             raise Skipped("there are no vectors to group memories by: none was made yet")

@@ -173,7 +173,9 @@ def chat_roles(parts: ChatParts) -> ChatRoles:
     return ChatRoles(extractor=extractor, model=model)
 
 
-def audited_index(given: ProposesRows | None, store: Store, clock: Clock) -> ForeignBackend | None:
+def audited_index(
+    given: ProposesRows | None, store: Store, clock: Clock, guard: ForeignGuard
+) -> ForeignBackend | None:
     """Return a caller's own index; what it is given is audited, from its own thread."""
     if given is None:
         return None
@@ -184,7 +186,7 @@ def audited_index(given: ProposesRows | None, store: Store, clock: Clock) -> For
         with suppress(StorageError), store.atomic() as tx:  # a closed or full store must not end the index
             tx.audit.add(event)
 
-    return ForeignBackend(given, audit=audit, clock=clock)
+    return ForeignBackend(given, audit=audit, clock=clock, guard=guard)
 
 
 def older_embedders(settings: Settings) -> list[Embedder]:

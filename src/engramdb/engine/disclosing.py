@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
+from engramdb.values import Gap, HistoryEvent, MemoryId, Scope
+
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
 
@@ -24,9 +26,9 @@ SAID_BY_CALLER: Final = frozenset(
 )
 """What these return, the caller has just said: a person gets it back whole, an agent masked."""
 DISCLOSED_WITHIN: Final = frozenset(
-    {"recall", "get", "list", "context", "brief", "turn", "turns", "export", "shown_to"}
+    {"recall", "get", "list", "context", "brief", "turn", "turns", "export", "shown_to", "audit"}
 )
-"""These disclose inside: by what was asked, by tier, or where a prompt is filled."""
+"""These disclose inside: by what was asked, by tier, or where a prompt is filled; an audit holds no words."""
 LISTED: Final = {
     "entity": "entity",
     "timeline": "list",
@@ -35,6 +37,9 @@ LISTED: Final = {
     "resume": "working memory",
 }
 """The audience of verbs that show more than an answer."""
+DOCUMENTS_FOUND: Final = frozenset({"list", "search"})
+"""What these find, an agent sees masked: whoever asks reaches them. What is named by place and key, or is
+written or taken back, is the program's own and given back whole; so is everything to a person's program."""
 
 
 def discloses(kind: type[Kind]) -> type[Kind]:
@@ -51,13 +56,14 @@ def _disclosing(name: str, method: Callable[Params, Result]) -> Callable[Params,
         answer = method(*args, **kwargs)
         if answer is None or isinstance(answer, bool | int):
             return answer
-        return cast("Result", as_shown(cast("Engram", args[0]), name, answer))
+        engram, scope = cast("Engram", args[0]), cast("Scope | None", kwargs.get("scope"))
+        return cast("Result", as_shown(engram, name, answer, scope=scope))
 
     return call
 
 
-def as_shown(engram: Engram, name: str, answer: Any) -> Any:
-    """Return the answer of a verb as the one who asked may see it."""
+def as_shown(engram: Engram, name: str, answer: Any, *, scope: Scope | None = None) -> Any:
+    """Return the answer of a verb as the one who asked may see it; `scope` is where it was asked."""
     from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
 
     viewer = engram.viewer
@@ -66,7 +72,20 @@ def as_shown(engram: Engram, name: str, answer: Any) -> Any:
     audience = Audience(LISTED[name]) if name in LISTED else viewer.audience
     if isinstance(answer, Iterator):
         return (disclose(one, audience) for one in answer)
-    return disclose(answer, audience)
+    named = dict.fromkeys(_named_in(answer))
+    about = engram._named(named, scope) if named else ()  # noqa: SLF001 - no verb, which would be disclosed
+    return disclose(answer, audience, about=about)
+
+
+def _named_in(answer: Any) -> Iterator[MemoryId]:
+    """Yield the memories that an answer tells about and names by id alone."""
+    if isinstance(answer, HistoryEvent):
+        yield answer.memory_id
+    elif isinstance(answer, Gap):
+        yield from answer.memories
+    elif isinstance(answer, list | tuple):
+        for one in answer:
+            yield from _named_in(one)
 
 
 class DisclosingPart:
@@ -83,6 +102,20 @@ class DisclosingPart:
 
         @functools.wraps(found)
         def call(*args: Any, **kwargs: Any) -> Any:
-            return as_shown(self._engram, name, found(*args, **kwargs))
+            return self._shown(name, found(*args, **kwargs))
 
         return call
+
+    def _shown(self, name: str, answer: Any) -> Any:
+        return as_shown(self._engram, name, answer)
+
+
+class DisclosingDocuments(DisclosingPart):
+    """The document store, whose documents are masked where an agent finds them."""
+
+    def _shown(self, name: str, answer: Any) -> Any:
+        from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
+
+        audience = self._engram.viewer.audience
+        is_own = name not in DOCUMENTS_FOUND or audience is Audience.PERSON
+        return answer if is_own else disclose(answer, audience)

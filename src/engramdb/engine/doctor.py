@@ -37,7 +37,9 @@ _DERIVED = frozenset(
     }
 )
 
-REBUILT = "made every derived index anew from the memories, and embedded what waited"
+_TABLE = "table "
+"""How the check of a damaged table is called."""
+REBUILT = "rebuilt every derived index from the memories, and embedded what waited"
 EMBEDDED = "embedded what waited"
 
 
@@ -47,18 +49,28 @@ def examine(
     """Return what was found; with `fix`, rebuild derived data that is wrong and embed what waits."""
     found = _look(store, embedder)
     wrong = {check.name for check in found if not check.ok}
-    if not fix or not wrong or _CANONICAL & wrong:
+    if not fix or not wrong or _CANONICAL & wrong or store.unwritable is not None:
         return DoctorReport(checks=tuple(found))
+    damaged = [name.removeprefix(_TABLE) for name in wrong if name.startswith(_TABLE)]
+    if damaged:
+        store.remake(damaged)
     with suppress(EmbeddingError):  # the second look says what could not be mended
-        if wrong & _DERIVED:
+        if damaged or wrong & _DERIVED:
             rebuild(store, embedder, progress=progress)
         else:
             embed_pending(store, embedder, progress=progress)
-    did = REBUILT if wrong & _DERIVED else EMBEDDED
+    did = REBUILT if damaged or wrong & _DERIVED else EMBEDDED
+    again = _look(store, embedder)
+    still = {check.name for check in again}
+    again += [
+        replace(check, ok=True) if check.name.startswith(_TABLE) else check  # a table that was made again
+        for check in found
+        if check.name not in still
+    ]
     return DoctorReport(
         checks=tuple(
             replace(check, repaired=True, did=did) if check.ok and check.name in wrong else check
-            for check in _look(store, embedder)
+            for check in again
         )
     )
 
@@ -66,6 +78,7 @@ def examine(
 def _look(store: Store, embedder: Embedder) -> list[Check]:
     found = [*store.check()]
     found += [_guarded(name, store, look) for name, look in _LOOKS.items()]
+    found.append(_guarded("files", store, lambda tx: check_files(tx, store)))
     found.append(_try_embedder(embedder))
     if found[-1].ok:
         found.append(_guarded("embedded", store, lambda tx: _check_embedded(tx, embedder)))
@@ -99,7 +112,6 @@ _LOOKS: dict[str, Callable[[Transaction], Check]] = {
     "traits": _check_traits,
     "text index rules": lambda tx: _check_rules("text index rules", tx.terms.version),
     "turn index rules": lambda tx: _check_rules("turn index rules", tx.turn_terms.version),
-    "files": check_files,
 }
 
 

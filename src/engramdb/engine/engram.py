@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
 from msgspec.structs import replace
 
 from engramdb.clock import Clock, SystemClock
-from engramdb.engine.disclosing import DisclosingPart, discloses
+from engramdb.engine.auditing import CAPTURED, DOCUMENTS_WRITTEN, AuditedPart, audits
+from engramdb.engine.disclosing import DisclosingDocuments, DisclosingPart, discloses
 from engramdb.engine.parts import Own, Parts, assemble
 from engramdb.errors import (
     AccessDenied,
@@ -45,6 +46,7 @@ from engramdb.values import (
     AgeReport,
     Answered,
     AuditEvent,
+    AuditFilters,
     Backup,
     Breadth,
     Brief,
@@ -75,6 +77,7 @@ from engramdb.values import (
     MemoryType,
     Mode,
     NotebookReport,
+    Outcome,
     Provenance,
     Query,
     Reasoned,
@@ -99,6 +102,7 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.query import RECALL_LIMIT, Then, check_limit, check_number, checked_filters, parse_enum
+from engramdb.values.report import RestoredBackup, SalvageReport
 from engramdb.values.window import BRIEF_TOKENS
 
 if TYPE_CHECKING:  # imported by the verbs that use them, so that a process loads only what it needs
@@ -108,6 +112,7 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
     from engramdb.engine.idempotency import ReplyStore
     from engramdb.importing.source import SourceFile, SourceMessage
     from engramdb.index.foreign import ProposesRows
+    from engramdb.lifecycle.audit_log import AuditLog
     from engramdb.lifecycle.drafts import Draft
     from engramdb.models.capabilities import TokenCounter
     from engramdb.models.embedder import Embedder
@@ -143,6 +148,7 @@ def _guarded(clock: Clock) -> Clock:
     return GuardedClock(clock)
 
 
+@audits
 @discloses
 class Engram:
     """A long-term memory: give it statements and turns, ask it questions."""
@@ -222,6 +228,16 @@ class Engram:
         return self._parts.actor
 
     @property
+    def settings(self) -> Settings:
+        """The settings that it was opened with."""
+        return self._parts.settings
+
+    @property
+    def audit_log(self) -> AuditLog:
+        """Notes for the audit that leave no row by themselves."""
+        return self._parts.audit_log
+
+    @property
     def viewer(self) -> Viewer:
         """Who sees what the verbs return: a person, or an agent where it was opened for one."""
         if self._viewer is not None:
@@ -246,17 +262,25 @@ class Engram:
     @property
     def capture(self) -> AgentCapture:
         """Verbs for what agents produce besides talk: compactions, task results, findings, tool runs."""
-        return cast("AgentCapture", DisclosingPart(self, self._parts.agent_capture))
+        part = DisclosingPart(self, self._parts.agent_capture)
+        return cast("AgentCapture", AuditedPart(self, part, writes=CAPTURED))
 
     @property
     def documents(self) -> DocumentStore:
-        """Documents that other programs store word for word, and recall among what was remembered of them."""
-        return self._parts.documents
+        """
+        Documents that other programs store word for word, and recall among what was remembered of them.
+
+        What an agent finds by `list` and `search` has its secrets masked; by key and place a program gets its
+        own back whole.
+        """
+        part = DisclosingDocuments(self, self._parts.documents)
+        audited = AuditedPart(self, part, writes=DOCUMENTS_WRITTEN, reading=Action.DOCUMENTS)
+        return cast("DocumentStore", audited)
 
     @property
     def shelf(self) -> DocumentStore:
         """The former name of `documents`."""
-        return self._parts.documents
+        return self.documents
 
     @property
     def replies(self) -> ReplyStore:
@@ -294,9 +318,13 @@ class Engram:
         return turn
 
     def flush(self, *, session: str | None = None, scope: Scope | None = None) -> int:
-        """Read the turns that still wait, of one session if given, and return how many there were."""
+        """
+        Read the turns that still wait, and return how many there were.
+
+        Of one session if given, else of exactly the scope that is named or worked in, or of the whole store.
+        """
         conversation = None if session is None else (self._in(scope), session)
-        return self._parts.turn_reader.flush(conversation)
+        return self._parts.turn_reader.flush(conversation, owner=self._confined(scope))
 
     def end_session(self, session: str, *, scope: Scope | None = None) -> Memory | None:
         """Read what still waits of a session and store a summary of it; a short or trivial one has none."""
@@ -947,13 +975,16 @@ class Engram:
         `reinstate` that counts again at once; otherwise `restore` brings it back. What is pinned or about
         health an agent may neither forget nor erase, archive, invalidate or unpin: `AccessDenied`.
         """
-        return self._parts.lifecycle.forget(
-            self._resolve(memory_id, scope),
-            scope=self._in(scope),
-            reason=reason,
-            reinstate=reinstate,
-            expected_version=expected_version,
-            actor=actor,
+        target = self._resolve(memory_id, scope)
+        return self._parts.with_room(
+            lambda: self._parts.lifecycle.forget(
+                target,
+                scope=self._in(scope),
+                reason=reason,
+                reinstate=reinstate,
+                expected_version=expected_version,
+                actor=actor,
+            )
         )
 
     def undo(
@@ -1008,7 +1039,7 @@ class Engram:
             turn = find_turn(tx, turn_id, place)
         if turn.scope != place:
             raise AccessDenied(f"turn {turn.id} belongs to scope {turn.scope}, not to {place}")
-        return self._parts.lifecycle.forget_turn(turn, reason=reason)
+        return self._parts.with_room(lambda: self._parts.lifecycle.forget_turn(turn, reason=reason))
 
     @renamed_argument("if_still", "expected_version")
     def erase(
@@ -1034,14 +1065,17 @@ class Engram:
         """
         from engramdb.engine.erasing import FileErasure, clean_files  # noqa: PLC0415 - few processes erase
 
-        erased = self._parts.lifecycle.erase(
-            None if memory_id is None else self._resolve(memory_id, scope),
-            user=user,
-            reason=reason,
-            dry_run=dry_run,
-            mentions=mentions,
-            scope=self._in(scope),
-            expected_version=expected_version,
+        target = None if memory_id is None else self._resolve(memory_id, scope)
+        erased = self._parts.with_room(
+            lambda: self._parts.lifecycle.erase(
+                target,
+                user=user,
+                reason=reason,
+                dry_run=dry_run,
+                mentions=mentions,
+                scope=self._in(scope),
+                expected_version=expected_version,
+            )
         )
         order = FileErasure(
             words=erased,
@@ -1310,9 +1344,13 @@ class Engram:
         dry_run: bool = False,
         steps: Sequence[str] | None = None,
         progress: Callable[[str, float], None] | None = None,
+        scope: Scope | None = None,
     ) -> DreamReport:
         """
-        Consolidate the whole store once: merge, settle, conclude, connect, ask; all steps or those named.
+        Consolidate memories once: merge, settle, conclude, connect, ask; all steps or those named.
+
+        Concerns the whole store, or exactly one scope: the one named, or the one that the engine was opened
+        in. A dream of a scope neither reads nor changes what is outside of it, wider scopes included.
 
         Works in small writes beside everything else, one dream at a time; an interrupted one goes on where it
         stopped. With `dry_run` it only tells what it would do first. `progress` is told each step and the
@@ -1321,11 +1359,17 @@ class Engram:
         from engramdb.dream.service import dream_once  # noqa: PLC0415 - loads the dream
 
         self._parts.write_notes()
-        return dream_once(self._parts, steps=steps, dry_run=dry_run, progress=progress)
+        return dream_once(
+            self._parts, scope=self._confined(scope), steps=steps, dry_run=dry_run, progress=progress
+        )
 
-    def dreams(self, *, limit: int = 10, before: int | None = None) -> Sequence[DreamReport]:
+    def dreams(
+        self, *, limit: int = 10, before: int | None = None, scope: Scope | None = None
+    ) -> Sequence[DreamReport]:
         """
         Return the reports of the latest dreams, newest first; an unfinished one tells how far it came.
+
+        All of them, or those of exactly one scope: the one named, or the one that the engine was opened in.
 
         `before` a report's `number` gives the page after it.
         """
@@ -1333,7 +1377,8 @@ class Engram:
         if before is not None:
             check_number("before", before)
         with self._parts.store.read() as tx:
-            return [run.report for run in tx.dreams.recent(limit=limit, before=before)]
+            place = self._confined(scope)
+            return [run.report for run in tx.dreams.recent(limit=limit, before=before, scope=place)]
 
     def age(self, *, dry_run: bool = False, progress: Callable[[int], None] | None = None) -> AgeReport:
         """
@@ -1345,7 +1390,7 @@ class Engram:
         from engramdb.lifecycle.aging import age_once  # noqa: PLC0415 - loads numpy
 
         self._parts.write_notes()
-        return age_once(self._parts, dry_run=dry_run, progress=progress)
+        return self._parts.with_room(lambda: age_once(self._parts, dry_run=dry_run, progress=progress))
 
     def forecast(
         self,
@@ -1386,50 +1431,138 @@ class Engram:
         """Note that something happened after which slow work may be due, such as the end of a turn."""
         self._parts.scheduler.schedule(reason)
 
-    def status(self) -> StatusReport:
-        """Return a look at the whole: counts, sizes, what waits, what fails, what the background does."""
-        from engramdb.engine.status import overview  # noqa: PLC0415 - few processes ask
+    def status(self, *, scope: Scope | None = None) -> StatusReport:
+        """
+        Return a look at the whole: counts, sizes, what waits, what fails, what the background does.
 
-        return overview(self._parts)
+        With a `scope`, only counts of what it sees and what of that waits.
+        """
+        from engramdb.engine.status import overview, scope_overview  # noqa: PLC0415 - few processes ask
 
-    def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
+        return overview(self._parts) if scope is None else scope_overview(self._parts, self._in(scope))
+
+    def doctor(
+        self,
+        *,
+        fix: bool = False,
+        salvage: str | PathLike[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> DoctorReport:
         """
         Examine the store and its parts; with `fix`, rebuild what is derived and wrong.
 
         Parts that are left alone are tried now; with `fix`, background jobs that were given up run again.
+        With `salvage`, every row that can still be read is saved into a new store at that path, and the
+        report lists what is lost. `Engram.salvage` does so for a file that cannot be opened.
         """
         from engramdb.engine.doctor import examine  # noqa: PLC0415 - loads the models
 
         self._parts.guard.half_open()
         if fix:
             self._parts.restart_jobs()
-        return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+        report = examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+        if salvage is None:
+            return report
+        from engramdb.engine.salvage import salvage_open  # noqa: PLC0415 - loads the models
 
-    def backup(self, path: str | PathLike[str]) -> Backup:
+        saved = salvage_open(self._parts, Path(salvage).expanduser().absolute())
+        return replace(report, salvaged=saved)
+
+    @classmethod
+    def salvage(
+        cls,
+        store: str | PathLike[str],
+        new: str | PathLike[str],
+        *,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        embedder: Embedder | None = None,
+    ) -> SalvageReport:
+        """
+        Save every row of a damaged file that can still be read into a new store, and return what is lost.
+
+        The file need not open as a store, and is left as it is. Nothing in this process may have it open.
+        """
+        from engramdb.engine.salvage import salvage_file  # noqa: PLC0415 - loads the models
+
+        source, target = (Path(one).expanduser().absolute() for one in (store, new))
+        guarded = SystemClock() if clock is None else _guarded(clock)
+        return salvage_file(source, target, settings or Settings.load(), guarded, embedder)
+
+    def backup(self, path: str | PathLike[str] | None = None) -> Backup:
         """
         Write a whole copy of the store to a path where nothing is, while others go on using it.
 
-        It is as the store is at one moment, with the same key, and its owner's alone.
+        Without a path it goes into the folder of backups beside the store, where three are kept.
+        It is as the store is at one moment, with the same key, and its owner's alone. The copy is read back
+        and compared before this returns; a damaged store raises `StoreCorrupt` and leaves no copy.
         """
         self._parts.write_notes()
+        from engramdb.engine.backups import back_up, write_backup  # noqa: PLC0415 - few processes copy
+
+        if path is None:
+            return back_up(self._parts)
         target = Path(path).expanduser().absolute()
-        with self._registered(FileKind.BACKUP, target, given=str(path)):
-            self._parts.store.back_up(target)
-        with self._parts.store.atomic() as tx:
-            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._parts.actor))
-        return Backup(path=str(target), size_bytes=target.stat().st_size)
+        return write_backup(self._parts, target, given=str(path), actor=self._parts.actor)
 
-    def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:
+    @classmethod
+    def restore_backup(
+        cls,
+        store: str | PathLike[str],
+        backup: str | PathLike[str] | None = None,
+        *,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+    ) -> RestoredBackup:
         """
-        Return who did what in the store, newest first: ids, counts and reasons, never a memory's words.
+        Put a backup, the newest beside the store unless named, in the place of a store that nobody uses.
 
-        `before` an event's `number` gives the page after it.
+        The backup is verified first and stays; what was in its place, damaged or not, is kept aside.
         """
+        from engramdb.engine.backups import restore_backup  # noqa: PLC0415 - few processes do it
+
+        place = Path(store).expanduser().absolute()
+        copy = None if backup is None else Path(backup).expanduser().absolute()
+        guarded = SystemClock() if clock is None else _guarded(clock)
+        return restore_backup(place, copy, settings=settings or Settings.load(), clock=guarded)
+
+    def audit(
+        self,
+        *,
+        limit: int = 50,
+        before: int | None = None,
+        by: str | None = None,
+        token: str | None = None,
+        action: Action | None = None,
+        outcome: Outcome | None = None,
+        since: datetime | None = None,
+        exact: bool = False,
+        scope: Scope | None = None,
+    ) -> Sequence[AuditEvent]:
+        """
+        Return who did what in the store, newest first: ids, counts and reasons, never words.
+
+        `before` an event's `number` gives the page after it. `scope` narrows it to what was done there and
+        in scopes inside it, with `exact` to what was done in exactly that one. Of searches the latest
+        are kept, as the setting `audited_searches` says.
+        """
+        from engramdb.lifecycle.drafts import in_utc  # noqa: PLC0415 - few processes ask
+
         check_limit(limit)
         if before is not None:
             check_number("before", before)
+        filters = AuditFilters(
+            actor=by,
+            token=token,
+            action=None if action is None else parse_enum(Action, action),
+            outcome=None if outcome is None else parse_enum(Outcome, outcome),
+            since=in_utc("since", since),
+            scope=self._in(scope),
+            is_exact=exact,
+        )
+        self._parts.write_notes()
         with self._parts.store.read() as tx:
-            return tx.audit.recent(limit=limit, before=before)
+            return tx.audit.recent(limit=limit, before=before, filters=filters)
 
     def changes(self, *, after: int | None = None, limit: int = 200, scope: Scope | None = None) -> FeedPage:
         """
@@ -1473,6 +1606,10 @@ class Engram:
         done = rebuild(self._parts.store, self._parts.embedder, progress=progress)
         self._parts.spaces.rebuild(self._parts.store)
         return done
+
+    def note_denial(self, action: Action, *, actor: Actor, reason: str, scope: Scope | None = None) -> None:
+        """Audit that a surface has denied something, before the engine was asked."""
+        self._parts.audit_log.note(action, Outcome.DENIED, actor=actor, scope=scope, reason=reason)
 
     def note_success(self, part: str) -> None:
         """Note for `status` that a part outside the engine has worked; written when the store is closed."""
@@ -1584,7 +1721,7 @@ class Engram:
             asked = secrets_asked_for(answer.query.text, found)
         shown = self._masked(answer)
         try:
-            self._audit_reveal(asked)
+            self._audit_reveal([one for one in found if one.id in asked])
         except EngramError:  # what cannot be audited stays masked
             return shown
         whole = {one.id: one for one in found if one.id in asked}
@@ -1598,13 +1735,15 @@ class Engram:
 
     def _listed(self, found: Sequence[Memory], *, reveal: bool) -> Sequence[Memory]:
         """Return memories with their secrets masked, or whole where one who may has asked for it."""
-        secret = [one.id for one in found if _is_secret(one)]
-        if not secret:
+        secret = [one for one in found if _is_secret(one)]
+        if not secret and not any(one.provenance.speaker or one.provenance.session for one in found):
             return found
         from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
 
         if not reveal:
             return [disclose(one, Audience.LIST) for one in found]
+        if not secret:
+            return found
         if not self.viewer.can_ask_for_secrets:
             raise AccessDenied(
                 "this caller may not see secrets",
@@ -1613,14 +1752,28 @@ class Engram:
         self._audit_reveal(secret)
         return found
 
-    def _audit_reveal(self, secret: Collection[MemoryId]) -> None:
-        """Note that secrets are shown."""
+    def _named(self, memory_ids: Iterable[MemoryId], scope: Scope | None) -> Sequence[Memory]:
+        """Return memories, what they superseded and what superseded them, to mask what is told of them."""
+        found: dict[MemoryId, Memory] = {}
+        waiting, place = [*memory_ids], self._in(scope)
+        with self._parts.store.read() as tx:
+            while waiting and len(found) < _MAX_NAMED:
+                memory = tx.memories.get(waiting.pop(), scope=place)
+                if memory is not None and memory.id not in found:
+                    found[memory.id] = memory
+                    near = (memory.supersedes, memory.superseded_by)
+                    waiting += [one for one in near if one is not None and one not in found]
+        return list(found.values())
+
+    def _audit_reveal(self, secret: Collection[Memory]) -> None:
+        """Note that secrets are shown, each in the scope that it belongs to."""
         if not secret:
             return
+        at, actor = self._now(), self.actor
         with self._parts.store.atomic() as tx:
-            for one in sorted(secret):
-                shown = AuditEvent(at=self._now(), action=Action.REVEAL, actor=self.actor, target=one)
-                tx.audit.add(shown)
+            for one in sorted({(one.id, one.scope) for one in secret}, key=lambda each: each[0]):
+                target, scope = one
+                tx.audit.add(AuditEvent(at=at, action=Action.REVEAL, actor=actor, scope=scope, target=target))
 
     # --- what a call means ----------------------------------------------------------------------------------
 
@@ -1666,6 +1819,11 @@ class Engram:
             )
         return place
 
+    def _confined(self, scope: Scope | None) -> Scope | None:
+        """Return the scope that a verb of the whole store is confined to; None where it is not."""
+        place = self._in(scope)
+        return None if scope is None and place == GLOBAL else place
+
     def _of_agent(self, agent: str | None, scope: Scope | None) -> Scope:
         """Return the scope of an agent inside the one given."""
         place = self._in(scope)
@@ -1682,6 +1840,8 @@ class Engram:
         return self._parts.clock.now()
 
 
+_MAX_NAMED = 500
+"""Memories that are looked up to mask what an answer tells of them."""
 SAID_BEFORE = 4
 """Turns before a page that may ask for the secret which its first turn tells."""
 

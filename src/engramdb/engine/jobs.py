@@ -78,7 +78,7 @@ class Maintenance:
         from engramdb.dream.service import dream_once  # noqa: PLC0415 - loaded with the first dream
 
         self._parts.write_notes()
-        dream_once(self._parts, steps=None, dry_run=False, progress=None)
+        dream_once(self._parts, scope=None, steps=None, dry_run=False, progress=None)
 
     def _age(self) -> None:
         from engramdb.lifecycle.aging import age_once  # noqa: PLC0415 - loaded with the first sweep

@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.acting import current_actor
 from engramdb.clock import Clock
-from engramdb.errors import EngramError, StorageError, StoreNotFound, StoreUnreadable
+from engramdb.errors import DiskFull, EngramError, StorageError, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
 from engramdb.store.opening import open_store
 from engramdb.text.terms import TERMS_VERSION
-from engramdb.values import GLOBAL, Actor, Scope
+from engramdb.values import GLOBAL, Actor, Scope, Surface
 from engramdb.values.report import WorkerState
 from engramdb.worker import CLOSE_SECONDS, Worker
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from engramdb.index.spaces import VectorSpaces
     from engramdb.lifecycle.access_log import AccessRecorder
     from engramdb.lifecycle.admission import WritePipeline
+    from engramdb.lifecycle.audit_log import AuditLog
     from engramdb.lifecycle.backlog import Backlog
     from engramdb.lifecycle.forgotten import ForgottenStatements
     from engramdb.lifecycle.service import LifecycleService
@@ -102,6 +104,12 @@ LEAST_CLOSE_SECONDS = 0.2
 UNFINISHED = "was still under way when the store was closed; what is left is done by the next process"
 
 
+BACKUP_DELAY_SECONDS = 1.0
+"""After so long a process that goes on looks whether the last backup is too old."""
+BACKUP_LOOK_SECONDS = 3600.0
+"""How often it looks again."""
+
+
 class Own(Struct, frozen=True, kw_only=True):
     """What a caller brings along in place of, or beside, the built-in parts."""
 
@@ -119,7 +127,7 @@ class Parts:
         self.settings = settings
         self.clock = clock
         self.scope = scope
-        self._actor = actor
+        self._actor = actor if actor.surface else replace(actor, surface=Surface.PYTHON)
         self.health = Health(clock)
         self.stop = threading.Event()
         self.in_background = False
@@ -161,7 +169,7 @@ class Parts:
         """A caller's own index, audited."""
         from engramdb.engine.assemble import audited_index  # noqa: PLC0415
 
-        return audited_index(self._own.vector_index, self.store, self.clock)
+        return audited_index(self._own.vector_index, self.store, self.clock, self.guard)
 
     @lazy_property
     def spaces(self) -> VectorSpaces:
@@ -377,6 +385,13 @@ class Parts:
         return AccessRecorder(self, self._worker("reader"))
 
     @lazy_property
+    def audit_log(self) -> AuditLog:
+        """What was looked at, denied or failed, on its way into the audit."""
+        from engramdb.lifecycle.audit_log import AuditLog  # noqa: PLC0415
+
+        return AuditLog(self)
+
+    @lazy_property
     def recalls(self) -> RecallService:
         """What answers questions."""
         from engramdb.recall.service import RecallService  # noqa: PLC0415
@@ -449,6 +464,9 @@ class Parts:
         self._workers["index"].submit("index loading", self._load_indexes, retry=False)
         self._workers["reader"].submit("reading", lambda: self.turn_reader.read(None))
         self._workers["reader"].every(UPKEEP_SECONDS, "upkeep", self._keep_up)
+        summaries = self._workers["summaries"]
+        summaries.submit("daily backup", self._back_up, key="first", delay_seconds=BACKUP_DELAY_SECONDS)
+        summaries.every(BACKUP_LOOK_SECONDS, "daily backup", self._back_up)
         if dream:
             self.scheduler.start()
 
@@ -456,6 +474,16 @@ class Parts:
         """Write what recalls have noted, so that the next write sees it."""
         if is_built(self, "access_log"):
             self.access_log.write()
+
+    def with_room(self, act: Callable[[], Part]) -> Part:
+        """Do something that forgets; on a full disk once more, with the room that is kept for it."""
+        try:
+            return act()
+        except DiskFull:
+            with self.store.room_for_forgetting() as is_roomier:
+                if not is_roomier:
+                    raise
+                return act()
 
     def embed_later(self) -> None:
         """Have what waits embedded in the background, where there is one."""
@@ -503,6 +531,8 @@ class Parts:
         if is_built(self, "turn_reader"):
             self.turn_reader.clear()
         self.write_notes()
+        if is_built(self, "audit_log"):
+            self.audit_log.close()
         self._end("index", deadline)
         if not self.in_background and is_built(self, "spaces"):
             self._save_index()
@@ -552,6 +582,12 @@ class Parts:
         self.health_store.save()
         self.documents.prune_quietly()
         self.turn_reader.read_overdue()
+
+    def _back_up(self) -> None:
+        """Copy the store where the last copy is too old."""
+        from engramdb.engine.backups import back_up_if_due  # noqa: PLC0415
+
+        back_up_if_due(self)
 
     def _save_index(self) -> None:
         """Save what a short process has read of a large index: the next one starts there."""

@@ -21,7 +21,7 @@ from engramdb.models.chat import CallLog, Usage
 from engramdb.store.contract import DreamRun, Store, Sweep
 from engramdb.store.contract.whole import PartTally
 from engramdb.text.normalize import counted
-from engramdb.values import IndexReport, PartHealth, StatusReport
+from engramdb.values import IndexReport, PartHealth, Scope, StatusReport
 from engramdb.values.report import BreakerState, SchedulerState
 
 if TYPE_CHECKING:  # a cycle: the parts hold the health store, and the report is about the parts
@@ -178,6 +178,41 @@ def overview(parts: Parts) -> StatusReport:
                 *_given_up(parts),
                 *_disk_advice(described),
             ),
+        )
+
+
+def scope_overview(parts: Parts, scope: Scope) -> StatusReport:
+    """Return counts of what a scope sees and what of it waits, and nothing about the rest of the store."""
+    from engramdb.engine.assemble import reader_names  # noqa: PLC0415 - loads what reads and judges
+
+    embedder, space_error = _embedder_name(parts)
+    described = parts.store.describe()
+    with parts.store.read() as tx:
+        space = None if space_error else tx.vectors.space(parts.embedder.identity)
+        waiting, tally = tx.vectors.count_pending(space, scope=scope), tx.scopes.tally(scope)
+        return StatusReport(
+            scope=scope,
+            store="",
+            encrypted=bool(described["encrypted"]),
+            format_version=int(str(described["format_version"])),
+            size_bytes=0,
+            policy=parts.settings.policy,
+            embedder=embedder,
+            memories=sum(tally.by_status.values()),
+            turns=tally.turns,
+            by_status=tally.by_status,
+            by_layer=tally.by_layer,
+            by_scope={str(one): count for one, count in tally.by_scope.items()},
+            awaiting_embedding=waiting,
+            awaiting_enrichment=tally.unenriched,
+            awaiting_judgment=tally.unjudged,
+            awaiting_reading=tally.unread_turns,
+            turns_without_memories=tally.turns_without_memories,
+            reader=", ".join(reader_names(parts.settings)),
+            judge="rules" if parts.judge is None else f"rules, {parts.judge.name}",
+            entities=tally.entities,
+            last_dream=_finished(tx.dreams.latest(scope)),
+            advice=tuple(_advice(embedder, space_error, waiting)),
         )
 
 

@@ -7,7 +7,7 @@ Its caller opens and closes the engine. Everything that the page loads comes fro
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final, cast
 
 from msgspec import Struct, field
@@ -18,7 +18,7 @@ from starlette.routing import Mount, Route
 
 from engramdb.http import idempotency, requests
 from engramdb.http.auth import OPEN, BearerAuthentication
-from engramdb.http.authorization import CallersEngram, ReadOnlyTokens
+from engramdb.http.authorization import CallersEngram, ReadOnlyTokens, note_refusal
 from engramdb.http.docs import docs_routes
 from engramdb.http.errors import HANDLERS, SafeHeaders, UnexpectedErrors
 from engramdb.http.etags import HeadRequests
@@ -113,14 +113,19 @@ def _layers(engram: Engram, access: Access, monitoring: Monitoring) -> Iterator[
     yield Middleware(Progress)
     yield Middleware(LoadShedding, load=monitoring.load, free={*PROBES, EVENTS})
     if access.tokens is not None:
-        yield Middleware(ReadOnlyTokens)
+        yield Middleware(ReadOnlyTokens, engram=engram)
         is_open = {
             *OPEN,
             *((HEALTH,) if access.is_local else ()),
             *((METRICS,) if access.open_metrics else ()),
         }
         yield Middleware(
-            BearerAuthentication, tokens=access.tokens, hint=TOKEN_HINT, is_open=is_open, has_page=True
+            BearerAuthentication,
+            tokens=access.tokens,
+            hint=TOKEN_HINT,
+            is_open=is_open,
+            has_page=True,
+            on_refusal=partial(note_refusal, engram),
         )
     yield Middleware(Guard, hosts=access.hosts, origins=access.origins)
     if access.origins:

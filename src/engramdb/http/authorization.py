@@ -3,44 +3,99 @@
 from __future__ import annotations
 
 import inspect
+import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
+from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from engramdb.acting import acting_as
+from engramdb.engine.auditing import ACTIONS, unwrapped
 from engramdb.engine.engram import Engram
-from engramdb.errors import AccessDenied, UserNotFound
+from engramdb.errors import AccessDenied, TooManySearches, UserNotFound
 from engramdb.http.auth import caller
 from engramdb.http.events import reporter
 from engramdb.http.requests import first_attempt_at, refuse
-from engramdb.values import Actor, Erasure, ImportReport, Memory, Scope, Turn
+from engramdb.values import (
+    Action,
+    Actor,
+    ActorKind,
+    AuditEvent,
+    Erasure,
+    ImportReport,
+    Memory,
+    Scope,
+    Turn,
+)
 from engramdb.vault.disclosure import Audience, disclose
 from engramdb.verbs.table import VERBS, verbs_of_engine
 from engramdb.verbs.verb import ScopeRule, Verb, fields_of
 
 if TYPE_CHECKING:
     from engramdb.http.telemetry import Spans
-    from engramdb.http.tokens import Caller
+    from engramdb.http.tokens import Caller, RefusedToken
     from engramdb.lifecycle.drafts import Draft
 
 _CHANGES: Final = "changes"
 """The method that is no verb: the feed of events, which reads."""
+TOO_MANY, READ_ONLY = "too_many", "read_only"
+"""Reasons in the audit."""
 _IMPORT: Final = "import_text"
 _OF_DRAFTS: Final = "remember_many"
 """The method whose drafts carry the scope that others take as an argument."""
 
 
+def note_refusal(engram: Engram, refused: RefusedToken) -> None:
+    """Audit that nobody was let in with what was shown."""
+    engram.note_denial(Action.AUTHENTICATE, actor=refused.actor, scope=refused.scope, reason=refused.reason)
+
+
+class SearchLimiter:
+    """
+    Counts what each agent's token asks within a minute: scores tell a patient prober what is stored.
+
+    A person's token, the owner's and a server without tokens are not limited. A client of MCP is an agent,
+    whoever its token was made for.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._minute = 0
+        self._counts: Counter[str] = Counter()
+
+    def count(self, who: Caller, action: Action) -> None:
+        """Count one call; raises where the token has asked too often."""
+        is_agent = who.actor.kind is ActorKind.AGENT and who.actor.token is not None and not who.is_owner
+        is_counted = action.is_search and is_agent
+        if not (is_counted and self._most):
+            return
+        minute = int(time.monotonic() // 60)
+        with self._lock:
+            if minute != self._minute:
+                self._minute, self._counts = minute, Counter()
+            self._counts[who.key] += 1
+            is_over = self._counts[who.key] > self._most
+        if is_over:
+            raise TooManySearches(f"more than {self._most} searches within a minute")
+
+
 class CallersEngram:
     """An engine whose verbs are held to what the caller may do."""
 
-    def __init__(self, engram: Engram, *, spans: Spans | None = None) -> None:
+    def __init__(
+        self, engram: Engram, *, spans: Spans | None = None, searches: SearchLimiter | None = None
+    ) -> None:
         self._engram = engram
         self._spans = spans
+        self._searches = searches or SearchLimiter(engram.settings.searches_per_minute)
 
     @property
     def scope(self) -> Scope:
@@ -71,17 +126,35 @@ class CallersEngram:
     ) -> Any:
         """Carry a verb out as the caller may."""
         takes = _parameters(owner, verb)
-        allowed = permitted(verb, arguments, options, takes=takes, who=caller())
+        allowed = self._permitted(verb, arguments, options, takes=takes)
         if (listening := reporter()) is not None and "progress" in takes:
             allowed.setdefault("progress", listening)
         with self._spans.of_verb(verb) if self._spans else nullcontext(), acting_as(caller().actor):
             return act(*arguments, **allowed)
 
+    def _permitted(
+        self, verb: str, arguments: Sequence[Any], options: Mapping[str, Any], *, takes: Collection[str]
+    ) -> dict[str, Any]:
+        """Return the options with which the caller may use a verb; audits and raises where it may not."""
+        who, action = caller(), ACTIONS.get(verb, Action.INSIGHT)
+        try:
+            self._searches.count(who, action)
+            return permitted(verb, arguments, options, takes=takes, who=who)
+        except (AccessDenied, TooManySearches) as exc:
+            reason = exc.reason if isinstance(exc, AccessDenied) else TOO_MANY
+            self._engram.note_denial(action, actor=who.actor, scope=who.scope, reason=reason)
+            raise
+
+    def audit(self, **options: Any) -> Sequence[AuditEvent]:
+        """Return who did what; a limited caller sees what was done in exactly its scope."""
+        found: Sequence[AuditEvent] = self.call(
+            "audit", Engram, self._engram.audit, exact=caller().is_limited, **options
+        )
+        return found
+
     def observe(self, content: str, **options: Any) -> Turn:
         """Store one message; one that a first attempt of the request has stored is not stored again."""
-        allowed = permitted(
-            "observe", (content,), options, takes=_parameters(Engram, "observe"), who=caller()
-        )
+        allowed = self._permitted("observe", (content,), options, takes=_parameters(Engram, "observe"))
         since = first_attempt_at()
         if since is not None:
             place = allowed.get("scope") or self.scope
@@ -126,10 +199,11 @@ class ReadOnlyTokens:
     case, since reading a stranger's file is what costs.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, engram: Engram) -> None:
         self._app = app
+        self._engram = engram
         self._writes = {
-            one.http.path: one.name
+            one.http.path: one
             for one in VERBS.values()
             if one.http is not None and one.writes and one.http.method == "POST" and not _may_rehearse(one)
         }
@@ -140,7 +214,12 @@ class ReadOnlyTokens:
         if verb is None or scope["method"] != "POST" or not caller().is_read_only:
             await self._app(scope, receive, send)
             return
-        await refuse(403, _may_only_read(verb))(scope, receive, send)
+        await run_in_threadpool(self._note_denial, verb)
+        await refuse(403, _may_only_read(verb.name))(scope, receive, send)
+
+    def _note_denial(self, verb: Verb) -> None:
+        who, action = caller(), ACTIONS.get(verb.method, Action.REMEMBER)
+        self._engram.note_denial(action, actor=who.actor, scope=who.scope, reason=READ_ONLY)
 
 
 def _may_rehearse(verb: Verb) -> bool:
@@ -148,7 +227,11 @@ def _may_rehearse(verb: Verb) -> bool:
 
 
 def _may_only_read(verb: str) -> AccessDenied:
-    return AccessDenied(f"the token may only read, and {verb} writes", hint="Use a token that may write.")
+    return AccessDenied(
+        f"the token may only read, and {verb} writes",
+        hint="Use a token that may write.",
+        reason=READ_ONLY,
+    )
 
 
 class _CallersCapture:
@@ -160,8 +243,7 @@ class _CallersCapture:
 
     def __getattr__(self, name: str) -> Any:
         act = getattr(self._capture, name)
-        owner = getattr(self._capture, "part", self._capture)
-        return partial(self._engram.call, name, type(owner), act)
+        return partial(self._engram.call, name, type(unwrapped(self._capture)), act)
 
 
 def permitted(
@@ -175,7 +257,9 @@ def permitted(
         return dict(options)
     if _reaches_beyond(verb, declared, options, takes=takes) or _erases_beyond(verb, options, who):
         raise AccessDenied(
-            f"{verb} reaches beyond the token's scope", hint="Use a token that is limited to no scope."
+            f"{verb} reaches beyond the token's scope",
+            hint="Use a token that is limited to no scope.",
+            reason="whole_store",
         )
     if "scope" not in takes:
         return dict(options)

@@ -66,7 +66,7 @@ class SafeHeaders:
 # The only part of the server that catches what it did not foresee; it logs the class and the place of the
 # exception, the request's id and its route, and never a text or an address, which may quote a memory.
 
-_COME_AGAIN: Final = frozenset({503})
+_COME_AGAIN: Final = frozenset({429, 503})
 _log = logging.getLogger("engramdb.http")
 
 

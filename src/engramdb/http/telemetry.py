@@ -20,6 +20,7 @@ from starlette.types import Scope as AsgiScope
 
 from engramdb import __version__
 from engramdb.errors import AccessDenied, EngramError, InvalidSettings, MissingExtra
+from engramdb.http.auth import caller
 from engramdb.http.requests import read_query_as, reply, request_id
 from engramdb.values import StatusReport
 from engramdb.verbs.verb import Request
@@ -330,6 +331,14 @@ class HealthReport(Struct, frozen=True):
     """What does not work."""
 
 
+def _refuse_limited() -> None:
+    """Raise where the caller is limited to a scope: monitors look at the whole store."""
+    if caller().is_limited:
+        raise AccessDenied(
+            "status reaches beyond the token's scope", hint="Use a token that is limited to no scope."
+        )
+
+
 class Probes(Struct, frozen=True, kw_only=True):
     """Answers monitors."""
 
@@ -366,6 +375,8 @@ class Probes(Struct, frozen=True, kw_only=True):
 
     def metrics(self, _request: HttpRequest) -> Response:
         """Answer with the numbers, as Prometheus reads them."""
+        if not self.open_metrics:
+            _refuse_limited()
         report = (self.engram if self.open_metrics else self.guarded).status()
         page = MetricsPage(report=report, meter=self.meter, load=self.load, streams=self.streams)
         return Response(generate_latest(page), media_type=MEDIA_TYPE)
@@ -373,10 +384,9 @@ class Probes(Struct, frozen=True, kw_only=True):
     def health(self, request: HttpRequest) -> Response:
         """Answer whether all is well, to those who may know."""
         read_query_as(Request, request)
+        _refuse_limited()  # the caller may not know, which says nothing of the store
         try:
             report = self.guarded.status()
-        except AccessDenied:
-            raise  # the caller may not know, which says nothing of the store
         except EngramError as exc:
             down = FailingPart("store", f"{exc.code} {exc.message}")
             return reply(HealthReport("degraded", __version__, (down,)), status=503)

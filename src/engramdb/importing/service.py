@@ -9,7 +9,7 @@ would give it, so a log may be imported as well and adds nothing.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from itertools import islice
@@ -140,7 +140,8 @@ class ImportService:
         if dry_run:
             return intake.tally.report(dry_run=True)
         self._parts.embed_later()
-        return intake.tally.report(dry_run=False, turns_read=self._read_all(report))
+        turns_read = self._read_all(report, intake.scopes)
+        return intake.tally.report(dry_run=False, turns_read=turns_read)
 
     def _take_codebase(
         self, folder: Path, scope: Scope, *, dry_run: bool, progress: Callable[[int], None]
@@ -192,13 +193,14 @@ class ImportService:
         with self._parts.health.watch("write"):
             intake.take(batch, now=self._now(), enrich=len(batch) < BULK_ROWS)
 
-    def _read_all(self, report: Callable[[int], None]) -> int:
-        """Read the turns that wait, also those that an interrupted import has left, and return how many."""
-        total = 0
+    def _read_all(self, report: Callable[[int], None], scopes: Collection[Scope]) -> int:
+        """Read the turns of these scopes that wait, also those that an interrupted import has left."""
+        total, capture = 0, self._parts.capture
         with self._parts.health.watch(READING):
-            while count := read_turns(self._parts.capture, actor=READER, now=self._now()).turns:
-                total += count
-                report(count)
+            for scope in sorted(scopes, key=str):
+                while count := read_turns(capture, actor=READER, now=self._now(), owner=scope).turns:
+                    total += count
+                    report(count)
         if total:
             self._parts.scheduler.extracted()
         return total

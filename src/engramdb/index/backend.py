@@ -150,14 +150,13 @@ def choose_backend(
     """
     Return how to search `count` vectors, a share of which passes the filter.
 
-    Few rows are scored one and all. Of many, the nearest by their bits are, unless the metric looks at
-    more than directions: then all are, and stay in memory whatever they take. A vector that must be read
-    from the store costs many times more, so there the few are fewer.
+    Few rows are scored one and all, also where they must be read from the store: else what others store
+    would decide how a small scope is searched. Of many, the nearest by their bits are, unless the metric
+    looks at more than directions: then all are, and stay in memory whatever they take.
     """
     is_compressible = metric in COMPRESSIBLE and count > EXACT_ROWS
     keeps_vectors = not is_compressible or count * (dimension + _SCALE_BYTES) <= memory_bytes
-    affordable = EXACT_ROWS if keeps_vectors else MIN_SHORTLIST
-    is_exact = not is_compressible or count * selectivity <= affordable
+    is_exact = not is_compressible or count * selectivity <= EXACT_ROWS
     return BackendChoice("exact" if is_exact else "compressed", keeps_vectors)
 
 

@@ -3,25 +3,29 @@ Let a backend that is not ours propose rows, without trusting it.
 
 Wrapped around a user's own index by the engine, and asked by the vector index in place of its own
 backend. The foreign backend sees row numbers and eight-bit vectors: no ids, no words, no full precision. It
-runs in its own thread, is rate-limited, and what it is given is audited in
-counts. When it is slow, fails or proposes too little, the built-in backend answers and the answer says
-so. What it proposes is checked against the filter and scored by us.
+runs in its own thread, is rate-limited, and what it is given is audited in counts. When it is slow, fails or
+proposes too little, the built-in backend answers and the answer says so. One that has failed may have lost
+vectors: after a pause it is filled again from the beginning, and asked once that is done. What it proposes is
+checked against the filter and scored by us.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from engramdb.errors import EngramError, SearchError
+from engramdb.health import FOREIGN_INDEX, Health
+from engramdb.models.guard import ForeignGuard
 from engramdb.store.contract import QuantizedVectors
 
 QUERIES_PER_MINUTE: Final = 100
@@ -31,6 +35,8 @@ MAX_QUEUED_BATCHES: Final = 256
 MAX_OVERFETCH: Final = 4
 """Times as many rows are asked for as needed when a filter will drop some; narrower filters are ours."""
 _LEVELS = np.float32(127)
+
+Refill: TypeAlias = Callable[[], Iterator[tuple[NDArray[np.intp], QuantizedVectors]]]
 
 
 class ProposesRows(Protocol):
@@ -68,8 +74,11 @@ class ForeignBackend:
         audit: Callable[[str, Mapping[str, int]], None],
         clock: TellsTime,
         timeout_seconds: float = TIMEOUT_SECONDS,
+        guard: ForeignGuard | None = None,
     ) -> None:
         """Begin with nothing; `audit` is told what was exchanged, in counts, with no lock held."""
+        guard = guard or ForeignGuard(Health(clock))
+        self._health, self._breaker = guard.health, guard.breaker(FOREIGN_INDEX)
         self._backend = backend
         self._audit = audit
         self._allowance = _RateLimit(rate, clock)
@@ -78,6 +87,8 @@ class ForeignBackend:
         self._lock = threading.Lock()
         self._abandoned = 0
         self._failure = ""
+        self._is_filling = False
+        self._is_closed = False
         threading.Thread(target=self._work, name="foreign-index", daemon=True).start()
 
     def put(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
@@ -88,11 +99,23 @@ class ForeignBackend:
         self._call(partial(self._hand_over, rows.copy(), own))
 
     def shortlist(
-        self, query: NDArray[np.float32], allowed: NDArray[np.bool_], count: int
+        self,
+        query: NDArray[np.float32],
+        allowed: NDArray[np.bool_],
+        count: int,
+        *,
+        refill: Refill | None = None,
     ) -> NDArray[np.intp] | BackendRefusal:
-        """Return `count` or more of the allowed rows, or all there are, as proposed; or why not."""
-        if self._failure or self._abandoned:
-            return BackendRefusal(self._failure or "the foreign index is still busy with an earlier question")
+        """
+        Return `count` or more of the allowed rows, or all there are, as proposed; or why not.
+
+        `refill` gives every vector anew, for an index that has failed and may have lost some.
+        """
+        if refill is not None:
+            self.recover(refill)
+        if self._failure or self._is_filling or self._abandoned:
+            busy = "filled again" if self._is_filling else "still busy with an earlier question"
+            return BackendRefusal(self._failure or f"the foreign index is {busy}")
         if not self._allowance.take():
             self._audit("foreign index refused", {"queries": 1})
             return BackendRefusal("the foreign index was asked more often than it may be")
@@ -109,9 +132,24 @@ class ForeignBackend:
             )
         return rows
 
+    def recover(self, refill: Refill) -> None:
+        """Begin anew with an index that has failed, once its pause is over."""
+        if not self._failure:
+            return
+        with self._lock:
+            if self._is_closed or not self._failure:
+                return
+            if isinstance(self._breaker.admit(SearchError), EngramError):
+                return
+            with suppress(queue.Empty):
+                while True:
+                    self._calls.get_nowait()  # lost, and part of what it is given now
+            self._failure, self._is_filling = "", True
+        self._call(partial(self._refill, refill))
+
     def close(self) -> None:
         """Let the thread end, once the backend returns."""
-        self._failure = "the foreign index was closed"
+        self._is_closed, self._failure = True, "the foreign index was closed"
         with suppress(queue.Full):  # then it is stuck, and ends with the process
             self._calls.put_nowait(None)
 
@@ -120,7 +158,15 @@ class ForeignBackend:
             try:
                 self._calls.put_nowait(call)
             except queue.Full:
-                self._failure = "the foreign index fell behind"
+                self._fail("the foreign index fell behind")
+
+    def _fail(self, reason: str) -> None:
+        """Leave the index alone: what it missed it can only be given from the beginning."""
+        if not self._is_closed:
+            self._failure = reason
+            error = SearchError(reason)
+            self._breaker.failed(error, is_final=True)
+            self._health.failed(FOREIGN_INDEX, error)
 
     def _wait(self, ticket: _PendingAnswer) -> bool:
         """Return whether the answer came in time; one that did not keeps others from asking for now."""
@@ -137,8 +183,17 @@ class ForeignBackend:
         while (call := self._calls.get()) is not None:
             try:
                 call()
-            except Exception as exc:  # noqa: BLE001 - foreign code may raise anything
-                self._failure = f"the foreign index failed with {type(exc).__name__}"
+            except BaseException as exc:  # noqa: BLE001 - foreign code may raise anything
+                self._is_filling = False
+                self._fail(f"the foreign index failed with {type(exc).__name__}")
+
+    def _refill(self, refill: Refill) -> None:
+        for rows, vectors in refill():
+            own = QuantizedVectors(vectors.numbers.astype(np.int8), vectors.scales.copy())
+            self._hand_over(rows.copy(), own)
+        self._is_filling = False
+        self._breaker.succeeded()
+        self._health.succeeded(FOREIGN_INDEX)
 
     def _hand_over(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
         if not self._failure:

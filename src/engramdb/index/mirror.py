@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, Literal, Protocol
@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.errors import StoreCorrupt
+from engramdb.errors import SearchError, StoreCorrupt
 from engramdb.index.backend import (
     BackendChoice,
     BackendSnapshot,
@@ -149,6 +149,7 @@ class Mirror:
         roster, resident = Roster(), self._empty()
         self._view = MirrorView(0, roster, roster.columns(), resident, resident)
         self.is_loaded = False
+        self._store: Store | None = None
 
     @property
     def view(self) -> MirrorView:
@@ -171,6 +172,7 @@ class Mirror:
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
         """Catch up step by step, so that others get their turns; for a background thread."""
+        self._store = store
         while not stop.is_set() and not self.is_loaded:
             with store.read() as tx:
                 space = tx.vectors.space(self._identity)
@@ -186,6 +188,18 @@ class Mirror:
         """Choose and rebuild the backend from the store's vectors; until then the old one answers."""
         with self._switching:
             self._swap(lambda at: self._rebuild_backend(store, at))
+
+    def batches(self) -> Iterator[tuple[NDArray[np.intp], QuantizedVectors]]:
+        """Yield every row of now with its vector, to fill another index; zeros where there is none."""
+        view = self._view
+        for start in range(0, len(view.columns.keys), STEP_ROWS):
+            rows = np.arange(start, min(start + STEP_ROWS, len(view.columns.keys)))
+            if view.resident is not None:
+                yield rows, view.resident.read(rows)
+            elif self._store is not None:
+                yield rows, self._read(self._store, view, rows)
+            else:
+                raise SearchError("the vectors are not in memory, and there is no background to read them")
 
     def save_snapshot(self, store: Store) -> None:
         """Save a snapshot for the next start, if there is a place for it and enough has changed."""

@@ -167,6 +167,11 @@ class Roster:
             allowed &= columns.when < to_microseconds(filters.until)
         return allowed
 
+    def visible(self, columns: RosterColumns, *, scopes: Sequence[int]) -> NDArray[np.bool_]:
+        """Return which rows that should have a vector lie in one of the scopes."""
+        indexed = [number for name, number in _STATUSES.items() if Status(name).is_indexed]
+        return _is_one_of(columns.scopes, scopes) & _is_one_of(columns.statuses, indexed)
+
     def waiting(self, columns: RosterColumns, *, scopes: Sequence[int] | None = None) -> NDArray[np.int64]:
         """Return the keys, in these scopes or any, that should have a vector and have none yet."""
         without = ~columns.has_vector

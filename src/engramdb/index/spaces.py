@@ -188,7 +188,7 @@ class VectorSpaces:
             missing = missing[~index.has_vectors(missing)]
             waiting = len(missing)
         current = self._current()
-        both = current.sample(SAMPLE)
+        both = current.sample(tx, SAMPLE, scope=asked.scope)
         scale = fit_scale(
             index.scores_of(tx, query, both),
             current.scores_of(tx, asked.query, both),

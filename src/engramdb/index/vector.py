@@ -23,7 +23,7 @@ from engramdb.index.foreign import BackendRefusal, ForeignBackend
 from engramdb.index.mirror import IndexSnapshot, Mirror, MirrorView, SnapshotStore
 from engramdb.index.roster import NOWHERE, chosen_rows
 from engramdb.store.contract import ScoredKey, Store, Transaction
-from engramdb.values import EmbedderIdentity, Filters, Scope
+from engramdb.values import EmbedderIdentity, Filters, Scope, Status
 
 MANY_VECTORS: Final = 8
 """From this many on, comparing vectors with every row in one pass beats looking each up by its bits."""
@@ -112,7 +112,7 @@ class VectorIndex:
         return Nearest(
             found + look.scored(others, query),
             waiting=len(view.roster.waiting(view.columns, scopes=scopes)),
-            unread=look.unread(),
+            unread=look.unread(scope),
             from_disk=view.resident is None and bool(found),
             notes=notes,
         )
@@ -174,12 +174,14 @@ class VectorIndex:
         has[has] = view.columns.has_vector[rows]
         return has
 
-    def sample(self, count: int) -> list[int]:
-        """Return the keys of some memories that have a vector here, spread over all of them."""
-        columns = self._mirror.view.columns
-        rows = np.arange(0, len(columns.keys), max(1, len(columns.keys) // (_TRIED_ROWS * count)))
-        rows = rows[columns.has_vector[rows]]
-        keys: list[int] = columns.keys[rows[:: max(1, len(rows) // count)]].tolist()
+    def sample(self, tx: Transaction, count: int, *, scope: Scope) -> list[int]:
+        """Return the keys of some memories that a scope may see and that have a vector here, spread out."""
+        view = self._mirror.view
+        visible = view.roster.visible(view.columns, scopes=tx.scopes.visible(scope))
+        rows = np.flatnonzero(visible)
+        rows = rows[:: max(1, len(rows) // (_TRIED_ROWS * count))]
+        rows = rows[view.columns.has_vector[rows]]
+        keys: list[int] = view.columns.keys[rows[:: max(1, len(rows) // count)]].tolist()
         return keys
 
     def scores_of(self, tx: Transaction, query: NDArray[np.float32], keys: Sequence[int]) -> dict[int, float]:
@@ -237,11 +239,13 @@ class VectorIndex:
     ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
         """Return the rows to score exactly, all where that is cheap, and what went another way."""
         if self._mirror.looks_at_all(view, allowed):
+            if self._foreign is not None:
+                self._foreign.recover(self._mirror.batches)
             return np.flatnonzero(allowed), ()
         count = shortlist_size(limit, from_memory=view.resident is not None)
         if self._foreign is None:
             return view.backend.shortlist(query, allowed, count), ()
-        proposed = self._foreign.shortlist(query, allowed, count)
+        proposed = self._foreign.shortlist(query, allowed, count, refill=self._mirror.batches)
         if isinstance(proposed, BackendRefusal):
             return view.backend.shortlist(query, allowed, count), (proposed.reason,)
         return proposed, ()
@@ -270,11 +274,14 @@ class _IndexReader(Struct, frozen=True):
             return self._best_stored(wanted, query, len(keys))
         return self.best(rows[self.view.columns.has_vector[rows]], query, len(keys))
 
-    def unread(self) -> int:
-        """Return how many memories were not looked at because patience ran out."""
+    def unread(self, scope: Scope) -> int:
+        """Return how many memories that a scope may see were not looked at because patience ran out."""
         if self.view.cursor >= self.tx.vectors.latest_change():
             return 0
-        return max(1, self.tx.memories.count() - len(self.view.columns.keys))
+        seen = self.view.roster.visible(self.view.columns, scopes=self.tx.scopes.visible(scope))
+        counted = self.tx.scopes.tally(scope).by_status
+        stored = sum(count for status, count in counted.items() if Status(status).is_indexed)
+        return max(1, stored - int(np.count_nonzero(seen)))
 
     def _best_stored(
         self, keys: NDArray[np.int64], query: NDArray[np.float32], limit: int

@@ -182,7 +182,7 @@ def hear(
 
 def _reinforced(engram: Engram, scope: Scope) -> Iterator[StoredMemory]:
     """Yield what was lately stated again, as far as this scope may see it."""
-    events = [one for one in engram.audit(limit=LATEST_EVENTS) if one.action is Action.REINFORCE]
+    events = engram.audit(limit=LATEST_EVENTS, action=Action.REINFORCE)
     for target in dict.fromkeys(event.target for event in events if event.target is not None):
         try:
             yield engram.get(target, scope=scope)

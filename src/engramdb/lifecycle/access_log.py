@@ -1,5 +1,5 @@
 """
-Which memories readers were given: counted as recalls, and known when an agent echoes one.
+Which memories readers were given: counted as recalls, known when an agent echoes one, and audited.
 
 Noted in memory at every recall and written a moment later, with the next write, or when the engine closes: a
 question must not wait for the disk. A killed process loses the notes of its last moment. What cannot be
@@ -17,16 +17,18 @@ from typing import Protocol
 from engramdb.clock import Clock
 from engramdb.errors import StorageError
 from engramdb.health import Health
-from engramdb.lifecycle.neighbors import ECHO_HOURS
 from engramdb.policy import Policy
+from engramdb.settings import Settings
 from engramdb.store.contract import RecallCount, Store
-from engramdb.values import Hit, MemoryId, Scope
+from engramdb.values import AuditEvent, Hit, MemoryId, Scope
 from engramdb.worker import Worker
 
 READ_NOTES = "read notes"
 """The name of this part in `status`."""
 WRITE_AFTER_SECONDS = 1.0
 """How long notes wait for others to be written with them."""
+ECHO_HOURS = 24.0
+"""For how long what a reader was given counts as just given."""
 MAX_WAITING = 10_000
 """With more, they are written at once."""
 
@@ -42,6 +44,8 @@ class AccessParts(Protocol):
     def store(self) -> Store: ...
     @property
     def policy(self) -> Policy: ...
+    @property
+    def settings(self) -> Settings: ...
 
 
 class AccessRecorder:
@@ -54,7 +58,17 @@ class AccessRecorder:
         self._writing = threading.Lock()
         self._handed_out: dict[tuple[Scope, str, MemoryId], datetime] = {}
         self._recalls: defaultdict[MemoryId, list[tuple[datetime, str]]] = defaultdict(list)
+        self._searches: list[AuditEvent] = []
         self._waiting = 0
+
+    def note_search(self, event: AuditEvent) -> None:
+        """Note for the audit that somebody looked."""
+        with self._lock:
+            self._searches.append(event)
+            is_first = not self._waiting
+            self._waiting += 1
+            is_full = self._waiting >= MAX_WAITING
+        self._write_soon(is_first=is_first, is_full=is_full)
 
     def note_hits(self, hits: Sequence[Hit], scope: Scope, session: str | None = None) -> None:
         """Note that a reader was given these; those that fit the question count as recalled."""
@@ -75,6 +89,9 @@ class AccessRecorder:
             is_first = bool(memory_ids) and not self._waiting
             self._waiting += len(memory_ids)
             is_full = self._waiting >= MAX_WAITING
+        self._write_soon(is_first=is_first, is_full=is_full)
+
+    def _write_soon(self, *, is_first: bool, is_full: bool) -> None:
         if is_full:
             self.write()
         elif is_first and self._worker is not None:
@@ -89,10 +106,10 @@ class AccessRecorder:
         with self._lock:
             handed_out, self._handed_out = self._handed_out, {}
             recalls, self._recalls = self._recalls, defaultdict(list)
+            searches, self._searches = self._searches, []
             self._waiting = 0
-        if not handed_out:
+        if not handed_out and not searches:
             return
-        policy = self._parts.policy
         oldest = self._parts.clock.now() - timedelta(hours=ECHO_HOURS)
         recalled = [
             RecallCount(
@@ -104,8 +121,11 @@ class AccessRecorder:
         ]
         try:
             with self._parts.health.watch(READ_NOTES), self._parts.store.atomic() as tx:
-                tx.ages.count_recalls(recalled, policy.aging)
-                tx.handed_out.add(handed_out)
-                tx.handed_out.prune(oldest)
+                if handed_out:
+                    tx.ages.count_recalls(recalled, self._parts.policy.aging)
+                    tx.handed_out.add(handed_out)
+                    tx.handed_out.prune(oldest)
+                if searches:
+                    tx.audit.add_searches(searches, most=self._parts.settings.audited_searches)
         except StorageError:  # noted in health; an answer is worth more than the count of it
             return

@@ -32,4 +32,5 @@ def refuse_agent(memory: Memory, actor: Actor, doing: str) -> None:
         f"memory {memory.id} is {why}: only the person may {doing} it, not an agent",
         hint="Tell the user, who can do it with the `engram` command or on the page. To say that it is wrong "
         "use `correct`: it then counts as disputed until the user answers.",
+        reason="guarded",
     )

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from engramdb.lifecycle.access_log import ECHO_HOURS
 from engramdb.lifecycle.candidates import Candidate
 from engramdb.lifecycle.pair_rules import (
     ComparesStatements,
@@ -32,8 +33,6 @@ from engramdb.values.reading import PairJudgment
 
 ECHO_ABOVE = 0.70
 """An agent's statement this much like what it was just given is an echo, and no news."""
-ECHO_HOURS = 24.0
-"""For how long it counts as just given."""
 
 _MOST_HANDED_OUT = 200
 _FRAME = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -25,9 +26,11 @@ from engramdb.mcp.tool import Visit
 from engramdb.mcp.tools import gaps_text, recall_text, status_text
 from engramdb.values import Actor, ActorKind, Filters, Kind, Memory, Surface
 from engramdb.vault.disclosure import Audience
+from engramdb.verbs.store import StatusRequest
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
+    from engramdb.http.authorization import SearchLimiter
     from engramdb.http.tokens import Caller, RefusedToken
     from engramdb.mcp.startup import Opening
     from engramdb.mcp.tool import Tool, ToolAnswer
@@ -84,7 +87,7 @@ def questions(visit: Visit) -> str:
 
 def state(visit: Visit) -> str:
     """Return how the memory fares."""
-    return status_text(visit.engram.status())
+    return status_text(StatusRequest().call(visit.engram))
 
 
 def _weight(memory: Memory) -> tuple[bool, float]:
@@ -194,6 +197,8 @@ class MemoryServer:
         self._tools = {tool.name: tool for tool in tools}
         self._session = session
         self._places: anyio.CapacityLimiter | None = None
+        self._lock = threading.Lock()
+        self._searches: SearchLimiter | None = None
         self.sdk: Server[Any] = Server(
             "engram",
             version=__version__,
@@ -314,10 +319,22 @@ class MemoryServer:
         from engramdb.http.authorization import CallersEngram  # noqa: PLC0415
 
         with calling(replace(who, actor=actor), is_known=lambda: True):
-            yield cast("Engram", CallersEngram(engram))
+            yield cast("Engram", CallersEngram(engram, searches=self._counting(engram)))
+
+    def _counting(self, engram: Engram) -> SearchLimiter:
+        """Return what counts the searches of all clients, made with the first of them."""
+        from engramdb.http.authorization import SearchLimiter  # noqa: PLC0415 - only over HTTP there are tokens
+
+        with self._lock:
+            if self._searches is None:
+                self._searches = SearchLimiter(engram.settings.searches_per_minute)
+            return self._searches
 
     def note_refusal(self, refused: RefusedToken) -> None:
-        """Audit that a token was refused."""
+        """Audit that nobody was let in with what was shown."""
+        from engramdb.http.authorization import note_refusal  # noqa: PLC0415 - only over HTTP there are tokens
+
+        note_refusal(self._opening.engram(), refused)
 
 
 def _agent_name(actor: Actor | None) -> str:

@@ -113,7 +113,9 @@ def held_instead(
     """
     best_first = sorted(scores, key=lambda key: -scores[key])[:MAX_LENDING]
     chains = _chains(tx, best_first)
-    members = sorted({key for chain in chains for key in chain})
+    linked = sorted({key for chain in chains for key in chain})
+    passing = tx.candidates.filter_keys(linked, scope=scope, filters=widened(filters))
+    members = [key for key in linked if key in passing]
     held = believed(tx, members, then=then, scope=scope, filters=filters, now=now, limit=len(members) + 1)
     answering = {key for key, _ in held}
     return {

@@ -125,7 +125,9 @@ def conceal_secrets(text: str, *, answering: str | None = None) -> str:
 
 
 def _answered(text: str, before: str) -> list[PiiSpan]:
-    found = pii_spoken.answered_secrets(text, before)
+    found = list(pii_spoken.answered_secrets(text, before))
+    if before:
+        found += pii_codes.answered_codes(text, before)
     return [PiiSpan(start, end, PiiKind.CREDENTIAL) for start, end in found]
 
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from engramdb.text.lexicons import registry
 from engramdb.text.normalize import lazy
+from engramdb.text.word_starts import AnyOf, alternatives
 
 # A pattern and the words without which it cannot match.
 
@@ -52,6 +53,18 @@ def _cues() -> Mapping[str, str]:
 def cue(name: str) -> re.Pattern[str]:
     """Return the words of `data/pii_cues.toml` under a name, as a pattern that is read in any case."""
     return re.compile(words_of(name), re.IGNORECASE)
+
+
+@cache
+def _gate(name: str) -> AnyOf:
+    words = words_of(name)
+    is_group = words.startswith("(?:") and words.endswith(")")
+    return AnyOf(list(alternatives(words[3:-1] if is_group else words)))
+
+
+def has_words(name: str, lower: str) -> bool:
+    """Return whether a text in small letters has any of these words; most have none, which shows at once."""
+    return _gate(name).is_in(lower)
 
 
 def words_of(name: str) -> str:
@@ -146,12 +159,17 @@ _VENDOR = lazy(
             r"AGE-SECRET-KEY-1[A-Z\d]{50,70}",
             r"pk\.eyJ[\w-]{20,255}\.[\w-]{10,128}",  # Mapbox
             r"pat[A-Za-z\d]{14}\.[a-f\d]{64}",  # Airtable
+            r"[a-z][a-z0-9]{1,12}_(?:live|test|prod|secret)_[A-Za-z0-9]{12,255}",
             r"eyJ[\w-]{8,4096}\.eyJ[\w-]{4,4096}\.[\w-]{8,1024}",  # JSON web tokens
         ]
     )
     + r")"
 )
-_PEM = lazy(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_PEM = lazy(
+    r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s:,-]{0,16384}?"
+    r"(?:-----END (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----|\Z|(?=[^A-Za-z0-9+/=\s:,-]))"
+)
+"""The whole block, also one that was cut off."""
 _URL_LOGIN = cued("://", r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,64}:([^\s/@]{2,128})@[\w\[.-]")
 _HEADER = cued(
     "authorization",
@@ -177,9 +195,9 @@ _NAMES_OF_KEYS = (
 )
 _CONNECTOR = (
     r"(?P<link>['\"]?\s{0,3}(?::=|=>|=|:|：)\s{0,3}|\s{0,2}(?:是|为|は|は、)\s{0,2}|"
-    r"\?\s{1,2}(?:it(?:['’]s|\sis)\s)?|"
+    r"['’]s\s|\?\s{1,2}(?:it(?:['’]s|\sis)\s|try\s)?|"
     r"\s(?:(?:for|of|to|at|in|on)\s(?:[\w'’-]{1,20}\s){1,4})?"
-    r"(?:is|was|ist|lautet|es|est|é|è|to|=)\s(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|\s)"
+    r"(?:is|was|ist|lautet|es|est|é|è|to|=)\s(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|(?P<comma>,)\s|\s)"
 )
 _ASSIGNED = cued(
     "pass,pwd,kennwort,contraseña,clave,senha,mot de passe,wachtwoord,hasło,parola,пароль,密码,"

@@ -81,8 +81,6 @@ class Action(StrEnum):
     DOCUMENTS = "documents"
     INSIGHT = "insight"
     """Questions, domains, summaries and reflections."""
-    FEED = "feed"
-    """Ids of what changed."""
 
     @property
     def is_search(self) -> bool:
@@ -93,7 +91,7 @@ class Action(StrEnum):
 SEARCHES = frozenset(
     {
         *(Action.RECALL, Action.CONTEXT, Action.LIST, Action.GET, Action.TURNS, Action.TIMELINE),
-        *(Action.ENTITY, Action.REASON, Action.EXPORT, Action.DOCUMENTS, Action.INSIGHT, Action.FEED),
+        *(Action.ENTITY, Action.REASON, Action.EXPORT, Action.DOCUMENTS, Action.INSIGHT),
     }
 )
 """Actions that only read."""

@@ -311,6 +311,8 @@ class DreamReport(Struct, frozen=True, kw_only=True):
     """How long others had to wait for their writes at most."""
     number: int | None = None
     """Its place among the runs, given by the store: `dreams(before=…)` shows earlier ones."""
+    scope: Scope | None = None
+    """The one scope that it concerned; None for the whole store."""
 
     @property
     def changed(self) -> int:

@@ -7,6 +7,8 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
+from engramdb.values.scope import Scope
+
 # How the parts of a store fare, and what its background does.
 
 
@@ -191,6 +193,8 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """Parts that are left alone for a while because they kept failing."""
     advice: tuple[str, ...] = ()
     """What to do, where something should be done."""
+    scope: Scope | None = None
+    """Whose view this is: counts of what the scope sees, and nothing of the store; None for the whole."""
 
 
 class Check(Struct, frozen=True, kw_only=True):
@@ -208,11 +212,54 @@ class Check(Struct, frozen=True, kw_only=True):
     """What was done to repair it."""
 
 
+NOT_IN_LAYOUT = "the table is not in the layout"
+"""Why nothing was saved of a table that the file no longer names: how many rows it had, nobody knows."""
+
+
+class SalvagedTable(Struct, frozen=True, kw_only=True):
+    """What was saved of one table of a damaged store."""
+
+    name: str
+    """The table."""
+    rows: int
+    """How many rows were saved."""
+    lost: int = 0
+    """How many rows are lost, at least."""
+    ids: tuple[str, ...] = ()
+    """The ids of lost rows, where an index still names them."""
+    why: str = ""
+    """What could not be read; empty where all was."""
+
+
+class SalvageReport(Struct, frozen=True, kw_only=True):
+    """What was saved of a damaged store into a new one."""
+
+    path: str
+    """The new store."""
+    read_from: str
+    """The damaged store, which was left as it is."""
+    tables: tuple[SalvagedTable, ...] = ()
+    """What was saved, table by table."""
+    changed: tuple[str, ...] = ()
+    """Memories that were saved and do not say what they were stored with."""
+    mended: tuple[str, ...] = ()
+    """Memories and turns that were saved with a default in place of something that made no sense."""
+    notes: tuple[str, ...] = ()
+    """What could not be done with the new store, and what else there is to know."""
+
+    @property
+    def lost(self) -> int:
+        """How many rows are lost, at least."""
+        return sum(table.lost for table in self.tables)
+
+
 class DoctorReport(Struct, frozen=True, kw_only=True):
     """Everything that `doctor` looked at."""
 
     checks: tuple[Check, ...]
     """What was looked at, in order."""
+    salvaged: SalvageReport | None = None
+    """What was saved into a new store, where that was asked for."""
 
     @property
     def ok(self) -> bool:
@@ -225,3 +272,16 @@ class Backup(Struct, frozen=True, kw_only=True):
 
     path: str
     size_bytes: int
+    made_at: datetime | None = None
+    """When it was made."""
+
+
+class RestoredBackup(Struct, frozen=True, kw_only=True):
+    """A backup that was put in the place of a store."""
+
+    store: str
+    """The store."""
+    backup: str
+    """The backup, which stays."""
+    aside: str | None = None
+    """Where what was in its place is kept."""

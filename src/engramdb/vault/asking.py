@@ -19,7 +19,7 @@ from engramdb.text.lexicons import registry
 from engramdb.text.pii import PiiKind
 from engramdb.text.terms import query_terms
 from engramdb.values.memory import Memory, MemoryId, SecurityTier
-from engramdb.vault.masking import mask_secrets, scan_text
+from engramdb.vault.masking import mask_secrets, scan_memory
 
 FITS_FROM: Final = 0.5
 """The share of the question's other words that a memory must say;"""
@@ -94,7 +94,11 @@ def _is_unspaced(name: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold().replace("wi-fi", "wifi").replace("’", "'")
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    for one, others in registry("secrets")["same"].items():
+        for other in others:
+            plain = plain.replace(other, one)
+    return plain
 
 
 def asked_secret(question: str) -> AskedSecret | None:
@@ -132,7 +136,7 @@ def _named_in(plain: str) -> tuple[list[_Named], str]:
 
 def secret_kinds(memory: Memory) -> frozenset[str]:
     """Return the kinds of secret that a memory holds: by what was found, and by what its words call it."""
-    found = scan_text(memory.content, memory.answers).kinds
+    found = scan_memory(memory).kinds
     named = {one.kind for one in _named_in(_plain(_told(memory)))[0]}
     possible = [_OF_KIND[kind] for kind in found if kind in _OF_KIND]
     if not possible:

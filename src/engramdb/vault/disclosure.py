@@ -8,6 +8,7 @@ page ever shows one. How words are masked is in `vault/masking.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
@@ -16,13 +17,20 @@ from typing import Any, Final, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from engramdb.text.pii import CONCEALED
+from engramdb.values.document import Document
+from engramdb.values.event import HistoryEvent
 from engramdb.values.memory import INJECTION, Actor, ActorKind, Memory, SecurityTier
+from engramdb.values.recall import SaidTurn
 from engramdb.values.turn import Turn
 from engramdb.vault.masking import (
     Secrets,
     mask_memory,
+    mask_names,
+    mask_numbers,
     mask_personal,
     mask_secrets,
+    mask_session,
     mask_turns,
     tier_of_text,
 )
@@ -138,8 +146,11 @@ def disclose_memory(memory: Memory, audience: Audience) -> Memory | None:
     """Return a memory as an audience may see it; None where it may not at all."""
     form = form_of_memory(memory, audience)
     if form is Form.WHOLE or memory.security is SecurityTier.SENSITIVE:
-        return None if form is Form.ABSENT else memory  # what leaves the machine is masked as text
-    return mask_memory(memory) if form is Form.MASKED else None
+        if form is Form.ABSENT:
+            return None
+        is_local = FORMS[SecurityTier.CONFIDENTIAL][audience] is Form.WHOLE
+        return memory if is_local else mask_names(memory)  # what leaves the machine is masked as text
+    return mask_names(mask_memory(memory)) if form is Form.MASKED else None
 
 
 def disclose_text(
@@ -168,19 +179,36 @@ def disclose_turns(turns: Sequence[Turn], audience: Audience, *, before: Sequenc
     return mask_turns([*before, *turns])[len(before) :]
 
 
-def disclose(value: Value, audience: Audience) -> Value:
+def disclose(value: Value, audience: Audience, *, about: Sequence[Memory] = ()) -> Value:
     """
     Return an answer as an audience may see it: every memory, turn and text in it, however deep.
 
     What is ordinary passes as it is, by its stored tier: only a confidential memory and words without a tier
-    are looked at. A memory that may not be shown at all is left out where it is one of several.
+    are looked at. A memory that may not be shown at all is left out where it is one of several. `about` are
+    the memories that the answer names by id alone.
     """
     if isinstance(value, Memory):
         return cast("Value", disclose_memory(value, audience))
-    found = _confidential_in(value)
+    found = _confidential_in([value, *about])
     secrets = Secrets.of_all(found) if found else None
     shown = _walk(value, audience, secrets)
-    return cast("Value", None if shown is _GONE else shown)
+    if shown is _GONE:
+        return cast("Value", None)
+    own = _OWN_WORDS.get(type(value).__name__)
+    return cast("Value", shown if own is None else _with_own_words(shown, value, own, audience, secrets))
+
+
+_OWN_WORDS: Final = {"Timeline": "topic", "Reasoned": "question"}
+"""Where an answer repeats what was asked: a guess that comes back masked would be a right one."""
+
+
+def _with_own_words(shown: Any, value: Any, own: str, audience: Audience, secrets: Secrets | None) -> Any:
+    """Return an answer with what was asked as it was asked, also in the questions that were made of it."""
+    asked = getattr(value, own)
+    changes: dict[str, Any] = {own: asked}
+    if secrets is not None and hasattr(value, "tree"):
+        changes["tree"] = _walk(value.tree, audience, secrets.not_in(asked))
+    return replace(shown, **changes)
 
 
 _GONE: Final = object()
@@ -192,7 +220,7 @@ _GONE: Final = object()
 _NO_WORDS = frozenset(
     {
         *("id", "memory_id", "turn_id", "gap_id", "question_id", "parent", "through", "by", "act", "cited"),
-        *("index", "model", "purpose", "counter", "strategy", "intent", "judged_by", "session", "speaker"),
+        *("index", "model", "purpose", "counter", "strategy", "intent", "judged_by"),
         *("supersedes", "superseded_by", "box", "token", "key", "undone_by", "memories_by_id", "path"),
         *("version", "extractor", "cursor", "made", "memory_ids", "step", "action", "dream"),
     }
@@ -240,6 +268,10 @@ def _walk(value: Any, audience: Audience, secrets: Secrets | None) -> Any:
 
 
 def _walk_struct(value: Struct, audience: Audience, secrets: Secrets | None) -> Any:
+    if isinstance(value, Document):
+        return replace(value, value=_walk_document(value.value, audience))
+    if isinstance(value, SaidTurn) and INJECTION in value.flags and audience is not Audience.PERSON:
+        return _GONE  # no memory, judged by nobody: a last resort is no way in for orders
     changes: dict[str, Any] = {}
     for name in _plan(type(value)):
         held = getattr(value, name)
@@ -248,9 +280,20 @@ def _walk_struct(value: Struct, audience: Audience, secrets: Secrets | None) -> 
         shown = _walk(held, audience, secrets)
         if shown is _GONE:
             return _GONE
+        if name == "session" and isinstance(held, str):
+            shown = mask_session(held)
+        if name == "reason" and isinstance(shown, str) and secrets is not None:
+            shown = _reason(value, shown)
         if shown is not held:
             changes[name] = shown
     return replace(value, **changes) if changes else value
+
+
+def _reason(value: Struct, reason: str) -> str:
+    """Return why something was done; what an older version stored about a secret is masked word by word."""
+    by = value.actor.kind if isinstance(value, HistoryEvent) else ActorKind.PERSON
+    is_about_secret = isinstance(value, HistoryEvent) or bool(_confidential_in(value))
+    return mask_numbers(reason) if is_about_secret and by is not ActorKind.RULE else reason
 
 
 def _walk_mapping(value: Mapping[Any, Any], audience: Audience, secrets: Secrets | None) -> Any:
@@ -269,6 +312,26 @@ def _walk_sequence(value: list[Any] | tuple[Any, ...], audience: Audience, secre
     if all(new is old for new, old in zip(shown, value, strict=True)):
         return value
     return type(value)(one for one in shown if one is not _GONE)
+
+
+_NAME_PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\W]+")
+"""Where the words of a field's name meet: `alarmCode`, `alarm_code`."""
+
+
+def _walk_document(value: Any, audience: Audience, name: str = "") -> Any:
+    """Return what a program stored as an audience may see it; a field's name tells what its value is."""
+    if isinstance(value, Mapping):
+        return {field: _walk_document(held, audience, str(field)) for field, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_walk_document(one, audience, name) for one in value]
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return value
+    text = str(value)
+    shown = _text(text, audience, None)
+    if name and shown == text:
+        named = f"{_NAME_PARTS.sub(' ', name).lower()}: {text}"
+        shown = text if text in _text(named, audience, None) else CONCEALED
+    return value if shown == text else shown
 
 
 def _text(text: str, audience: Audience, secrets: Secrets | None) -> str:

@@ -15,9 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.erasable_cache import cached
-from engramdb.text.pii import CONCEALED, CONFIDENTIAL, PiiScan, classify, conceal_secrets
-from engramdb.text.pii_spoken import awaited_secret
-from engramdb.values.memory import Claim, Detail, Memory, SecurityTier, Traits
+from engramdb.text.pii import CONCEALED, CONFIDENTIAL, PiiScan, PiiSpan, classify, conceal_secrets
+from engramdb.text.pii_codes import names_code
+from engramdb.text.pii_spoken import awaited_secret, awaits_answer
+from engramdb.values.memory import ActorKind, Claim, Detail, Memory, SecurityTier, Traits
 from engramdb.values.turn import Role, Turn
 
 PERSONAL: Final = "[personal]"
@@ -29,6 +30,7 @@ MIN_WORD_CHARACTERS: Final = 3
 MAX_QUESTIONS: Final = 8
 """In one text, to be looked at for what answers them."""
 _WORD = re.compile(r"\w+")
+_WITH_DIGIT = re.compile(r"[^\s,;]*\d[^\s,;]*")
 _ASKED = re.compile(r"[?？]\s+")
 
 
@@ -36,6 +38,52 @@ _ASKED = re.compile(r"[?？]\s+")
 def scan_text(text: str, answering: str | None = None) -> PiiScan:
     """Return what was found in a text; scanned once while it is in use."""
     return classify(text, answering=answering)
+
+
+def scan_memory(memory: Memory) -> PiiScan:
+    """
+    Return what was found in the words of a memory: alone, as an answer, and after what they lean on.
+
+    "Master code 77 20 93 5" is a secret only after the sentence that speaks of the lock. A number that
+    nothing calls a code, after a sentence that asks for none, is an ordinary number.
+    """
+    alone = scan_text(memory.content, memory.answers)
+    if alone.tier is SecurityTier.CONFIDENTIAL or not memory.refers_to:
+        return alone
+    if not (names_code(memory.content) or any(map(awaits_answer, memory.refers_to))):
+        return alone
+    before = " ".join(memory.refers_to) + " "
+    spans = [
+        PiiSpan(span.start - len(before), span.end - len(before), span.kind)
+        for span in scan_text(before + memory.content).spans
+        if span.start >= len(before) and span.kind in CONFIDENTIAL
+    ]
+    if not spans:
+        return alone
+    kinds = alone.kinds | {span.kind for span in spans}
+    return PiiScan(kinds=kinds, tier=SecurityTier.CONFIDENTIAL, spans=tuple(sorted({*alone.spans, *spans})))
+
+
+def _content(memory: Memory) -> str:
+    """Return the words of a memory with what is confidential in them masked."""
+    shown = mask_secrets(memory.content, answering=memory.answers)
+    if shown != memory.content:
+        return shown
+    kept, begin, values = [], 0, []
+    for span in scan_memory(memory).spans:
+        if span.kind in CONFIDENTIAL and span.start >= begin:
+            kept += [memory.content[begin : span.start], CONCEALED]
+            values.append(memory.content[span.start : span.end])
+            begin = span.end
+    return _without("".join([*kept, memory.content[begin:]]), values)
+
+
+def _without(text: str, values: Iterable[str]) -> str:
+    """Return a text without secrets that were found elsewhere in it, however often they are said."""
+    for value in sorted({value.strip() for value in values}, key=len, reverse=True):
+        if len(value) >= MIN_WORD_CHARACTERS:
+            text = re.sub(rf"(?i)(?<!\w){re.escape(value)}(?!\w)", CONCEALED, text)
+    return text
 
 
 def tier_of_text(text: str, answering: str | None = None) -> SecurityTier:
@@ -46,7 +94,9 @@ def tier_of_text(text: str, answering: str | None = None) -> SecurityTier:
 def mask_secrets(text: str, *, answering: str | None = None) -> str:
     """Return a text with what is confidential in it masked."""
     is_secret = scan_text(text, answering).tier is SecurityTier.CONFIDENTIAL
-    return conceal_secrets(text, answering=answering) if is_secret else text
+    if not is_secret:
+        return text
+    return _without(conceal_secrets(text, answering=answering), _values(text, answering))
 
 
 def mask_personal(text: str, *, answering: str | None = None) -> str:
@@ -82,7 +132,10 @@ class Secrets(Struct, frozen=True):
         """Return the secrets in the words of a memory."""
         said = [words for words in (memory.content, memory.statement, memory.verbatim) if words]
         values = {value for words in said for value in _values(words, memory.answers)}
-        rest = {word for words in said for word in _words(mask_secrets(words, answering=memory.answers))}
+        found = scan_memory(memory).spans
+        values |= {memory.content[one.start : one.end] for one in found if one.kind in CONFIDENTIAL}
+        shown = [_content(memory), *(mask_secrets(words, answering=memory.answers) for words in said[1:])]
+        rest = {word for words in shown for word in _words(words)}
         told = frozenset(word for value in values for word in _words(value))
         return cls(tuple(sorted(values, key=len, reverse=True)), told - rest)
 
@@ -102,9 +155,35 @@ class Secrets(Struct, frozen=True):
                 shown = shown.replace(value, CONCEALED)
         return CONCEALED if self.words & set(_words(shown)) else shown
 
+    def not_in(self, text: str) -> Secrets:
+        """Return the secrets of which a text says nothing."""
+        said, low = frozenset(_words(text)), text.casefold()
+        return Secrets(tuple(one for one in self.values if one.casefold() not in low), self.words - said)
+
     def without(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the names that hold nothing of the secrets."""
         return tuple(name for name in names if CONCEALED not in self.masked(name))
+
+
+def mask_reason(reason: str, about: Iterable[Memory], *, by: ActorKind) -> str:
+    """
+    Return why something was done to memories, without the secrets of those that are confidential.
+
+    What a person or an agent writes about one may name an earlier secret that no memory holds ("was 7788
+    before"): every word with a digit is masked there.
+    """
+    secret = [one for one in about if one.security is SecurityTier.CONFIDENTIAL]
+    is_free = by is not ActorKind.RULE
+    shown = mask_secrets(reason) if reason and is_free else reason
+    if not reason or not secret:
+        return shown
+    shown = Secrets.of_all(secret).masked(shown)
+    return mask_numbers(shown) if is_free else shown
+
+
+def mask_numbers(text: str) -> str:
+    """Return a text with every word masked that holds a digit."""
+    return _WITH_DIGIT.sub(CONCEALED, text)
 
 
 def _values(text: str, answering: str | None) -> Iterable[str]:
@@ -118,9 +197,9 @@ def _words(text: str) -> list[str]:
 
 
 def mask_memory(memory: Memory) -> Memory:
-    """Return a memory without its secrets, in every field that may hold them."""
-    content = mask_secrets(memory.content, answering=memory.answers)
-    if content == memory.content:  # it is confidential, and nobody can say where
+    """Return a memory without its secrets, in every field that may hold them; masked again it stays."""
+    content = _content(memory)
+    if content == memory.content and CONCEALED not in content:  # it is confidential, nobody can say where
         return _bare(memory)
     found = Secrets.of(memory)
     return memory.evolve(
@@ -129,6 +208,7 @@ def mask_memory(memory: Memory) -> Memory:
         verbatim=_field(memory.verbatim, found),
         answers=_field(memory.answers, found),
         subject=_field(memory.subject, found),
+        predicate=_field(memory.predicate, found),
         object=_field(memory.object, found),
         replaces=_field(memory.replaces, found),
         refers_to=tuple(found.masked(words) for words in memory.refers_to),
@@ -143,7 +223,7 @@ def _bare(memory: Memory) -> Memory:
     """Return a memory that says nothing but that it is confidential."""
     return memory.evolve(
         content=CONCEALED,
-        **dict.fromkeys(("statement", "verbatim", "answers", "subject", "object", "replaces")),
+        **dict.fromkeys(("statement", "verbatim", "answers", "subject", "predicate", "object", "replaces")),
         **dict.fromkeys(("refers_to", "claims", "moments"), ()),
         detail=Detail(),
         traits=Traits(sentiment=memory.traits.sentiment),
@@ -158,6 +238,7 @@ def _claim(claim: Claim, found: Secrets) -> Claim:
     return replace(
         claim,
         subject=found.masked(claim.subject),
+        predicate=found.masked(claim.predicate),
         object=found.masked(claim.object),
         qualifiers=tuple(found.masked(one) for one in claim.qualifiers),
     )
@@ -167,13 +248,29 @@ def _detail(detail: Detail, found: Secrets) -> Detail:
     shorter: dict[str, Any] = {
         name: _field(getattr(detail, name), found) for name in ("summary", "key_fact", "tag")
     }
-    return Detail(**shorter)  # tokens are counted anew, of what is shown
+    return Detail(**shorter)  # tokens are counted of what is shown
 
 
 def _traits(traits: Traits, found: Secrets) -> Traits:
     lists = ("people", "technologies", "paths", "dates", "urls", "topics")
     kept: dict[str, Any] = {name: found.without(getattr(traits, name)) for name in lists}
     return replace(traits, **kept)
+
+
+def mask_session(session: str) -> str:
+    """Return the name of a session without secrets; one that is nothing but an id stays one."""
+    shown = mask_secrets(session)
+    return session if shown == CONCEALED else shown
+
+
+def mask_names(memory: Memory) -> Memory:
+    """Return a memory without secrets in the names of who spoke and of the session."""
+    made = memory.provenance
+    speaker = None if made.speaker is None else mask_secrets(made.speaker)
+    session = None if made.session is None else mask_session(made.session)
+    if (speaker, session) == (made.speaker, made.session):
+        return memory
+    return memory.evolve(provenance=replace(made, speaker=speaker, session=session))
 
 
 def mask_turns(turns: Sequence[Turn]) -> list[Turn]:
@@ -183,7 +280,13 @@ def mask_turns(turns: Sequence[Turn]) -> list[Turn]:
     for turn in turns:
         said = heard.setdefault((turn.scope, turn.session), [])
         content = mask_secrets(turn.content, answering=awaited_secret(said))
-        shown.append(turn if content == turn.content else replace(turn, content=content))
+        changes = {
+            "content": content,
+            "speaker": turn.speaker and mask_secrets(turn.speaker),
+            "session": turn.session and mask_session(turn.session),
+        }
+        is_same = all(getattr(turn, name) == words for name, words in changes.items())
+        shown.append(turn if is_same else replace(turn, **changes))
         if turn.role in (Role.USER, Role.ASSISTANT):
             said.append(turn.content)
     return shown

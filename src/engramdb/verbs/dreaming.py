@@ -6,7 +6,7 @@ from typing import Annotated
 
 from engramdb.values import DreamReport, Memory
 from engramdb.verbs.fields import EXAMPLE_ID, BeforeNumber, Limit, OneMemoryWithReason
-from engramdb.verbs.verb import Command, Page, Request, Route, ScopeRule, about, verb
+from engramdb.verbs.verb import Command, Page, Route, ScopedRequest, about, verb
 
 TIME = "Let time pass"
 
@@ -16,15 +16,16 @@ TIME = "Let time pass"
     gives=DreamReport,
     writes=True,
     destructive=True,
-    scope=ScopeRule.STORE,
     http=Route(method="POST", path="/v1/dream", tag="dream", computed=("changed",)),
     cli=Command(words="dream", section=TIME, examples=("dream --dry-run",)),
     mcp="dream",
     example={"dry_run": True, "steps": ["merge", "gaps"]},
 )
-class DreamRequest(Request, frozen=True, kw_only=True):
+class DreamRequest(ScopedRequest, frozen=True, kw_only=True):
     """
-    Consolidate the whole store once: merge, settle contradictions, conclude, connect, ask.
+    Consolidate memories once: merge, settle contradictions, conclude, connect, ask.
+
+    In a scope, exactly that scope; otherwise the whole store.
 
     It may take a while: one dream at a time, beside everything else, and an interrupted one goes on where it
     stopped. `changed` counts what it did.
@@ -42,7 +43,6 @@ class DreamRequest(Request, frozen=True, kw_only=True):
     gives=list[DreamReport],
     writes=False,
     idempotent=True,
-    scope=ScopeRule.STORE,
     http=Route(
         method="GET",
         path="/v1/dreams",
@@ -52,7 +52,7 @@ class DreamRequest(Request, frozen=True, kw_only=True):
     ),
     cli=Command(words="dreams", section=TIME, examples=("dreams --limit 3",)),
 )
-class DreamsRequest(Request, frozen=True, kw_only=True):
+class DreamsRequest(ScopedRequest, frozen=True, kw_only=True):
     """Show the latest dreams, newest first: when, how long, how much they changed, what failed."""
 
     limit: Annotated[Limit, about(default=10)] = 50

@@ -84,6 +84,7 @@ ANSWERS: Final[dict[type[errors.EngramError], Answer]] = {
     errors.KeyReused: Answer(MISUSED, 422),
     errors.RequestUnderWay: Answer(TRY_AGAIN, 409),
     errors.ServerBusy: Answer(TRY_AGAIN, 503),
+    errors.TooManySearches: Answer(TRY_AGAIN, 429),
     errors.ReplyErased: Answer(ABSENT, 410),
     errors.MemoryChanged: Answer(FAILED, 412),
     errors.UndoRefused: Answer(MISUSED, 409),

@@ -8,16 +8,19 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, field
 
 from engramdb.values import (
+    GLOBAL,
+    Action,
     AuditEvent,
     Backup,
     DoctorReport,
     ImportKind,
     ImportOrigin,
     ImportReport,
+    Outcome,
     Status,
     StatusReport,
 )
-from engramdb.verbs.fields import EXAMPLE_ID, BeforeNumber, Limit, OneMemory
+from engramdb.verbs.fields import EXAMPLE_ID, BeforeNumber, Limit, Moment, OneMemory
 from engramdb.verbs.verb import Command, Page, Request, Route, ScopedRequest, ScopeRule, about, verb
 
 UPKEEP = "Look after the store"
@@ -30,13 +33,22 @@ FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,99}$(?!\n)"
     gives=StatusReport,
     writes=False,
     idempotent=True,
-    scope=ScopeRule.STORE,
     http=Route(method="GET", path="/v1/status", tag="state"),
     cli=Command(words="status", section=UPKEEP, examples=("status --store memory.db",)),
     mcp="status",
 )
-class StatusRequest(Request, frozen=True, kw_only=True):
-    """Show counts, sizes, what waits, what works and what fails, each with its age."""
+class StatusRequest(ScopedRequest, frozen=True, kw_only=True):
+    """
+    Show counts, sizes, what waits, what works and what fails, each with its age.
+
+    In a scope, only counts of what it sees and what of that waits.
+    """
+
+    def call(self, engram: Any, **options: Any) -> StatusReport:
+        """Look at the scope that is named or worked in, or at the whole store."""
+        own = None if engram.scope == GLOBAL else engram.scope
+        report: StatusReport = engram.status(scope=own if self.scope is None else self.scope, **options)
+        return report
 
 
 @verb(
@@ -45,12 +57,19 @@ class StatusRequest(Request, frozen=True, kw_only=True):
     writes=False,
     scope=ScopeRule.STORE,
     http=Route(method="GET", path="/v1/doctor", tag="state", computed=("ok",)),
-    cli=Command(words="doctor", section=UPKEEP, examples=("doctor --fix",)),
+    cli=Command(words="doctor", section=UPKEEP, examples=("doctor --fix", "doctor --salvage saved.db")),
 )
 class DoctorRequest(Request, frozen=True, kw_only=True):
-    """Examine the store and its parts; with --fix, rebuild what is derived and wrong."""
+    """
+    Examine the store and its parts; with --fix, rebuild what is derived and wrong.
+
+    With --salvage, save every row of a damaged store that can be read into a new one, and list what is lost.
+    """
 
     fix: Annotated[bool, about("Rebuild what is derived and wrong.", only=("cli",))] = False
+    salvage: Annotated[
+        str | None, about("The new store to save readable rows into.", metavar="NEW", only=("cli",))
+    ] = None
 
 
 @verb(
@@ -58,17 +77,34 @@ class DoctorRequest(Request, frozen=True, kw_only=True):
     gives=list[AuditEvent],
     writes=False,
     idempotent=True,
-    scope=ScopeRule.STORE,
     http=Route(
         method="GET", path="/v1/audit", tag="state", has_etag=True, page=Page(cursor="before", key="number")
     ),
-    cli=Command(words="audit", section=UPKEEP, examples=("audit --limit 20",)),
+    cli=Command(
+        words="audit",
+        section=UPKEEP,
+        examples=("audit --limit 20", "audit --outcome denied --since 2026-05-01", "audit --actor cursor"),
+    ),
 )
-class AuditRequest(Request, frozen=True, kw_only=True):
-    """Show who did what in the store, newest first; no line holds a memory's words."""
+class AuditRequest(ScopedRequest, frozen=True, kw_only=True):
+    """
+    Show who did what, newest first: writes, searches and denials.
+
+    A row names the actor, its token, the scope and the outcome, and holds neither a memory's words nor a
+    question's. A token with a scope sees what was done in that scope.
+    """
 
     limit: Limit = 50
     before: BeforeNumber | None = None
+    actor: Annotated[
+        str | None, about("Only what was done by the one of this name.", metavar="NAME", engine="by")
+    ] = None
+    token: Annotated[str | None, about("Only what was done with the token of this id.", metavar="TOKEN")] = (
+        None
+    )
+    action: Annotated[Action | None, about("Only this, such as recall.", metavar="NAME")] = None
+    outcome: Annotated[Outcome | None, about("Only what was done, denied or failed.", metavar="NAME")] = None
+    since: Annotated[Moment | None, about("Not earlier than this (ISO 8601).")] = None
 
 
 class Enriched(Struct, frozen=True, kw_only=True):
@@ -137,16 +173,18 @@ class RebuildRequest(Request, frozen=True, kw_only=True):
     gives=Backup,
     writes=True,
     scope=ScopeRule.STORE,
-    cli=Command(words="backup", section=UPKEEP, examples=("backup ~/memory-$(date +%F).db",)),
+    cli=Command(words="backup", section=UPKEEP, examples=("backup", "backup ~/memory-$(date +%F).db")),
 )
 class BackupRequest(Request, frozen=True, kw_only=True):
     """
-    Write a whole copy of the store, while others go on using it.
+    Write a whole copy of the store, verified, while others go on using it.
 
-    To go back, stop what uses the store, remove its -wal and -shm, and put the copy in its place.
+    Without a path it goes to the folder of backups beside the store. `engram restore-backup` goes back to it.
     """
 
-    path: Annotated[str, about("The file to write; nothing may be there.", metavar="PATH", positional=True)]
+    path: Annotated[
+        str | None, about("The file to write; nothing may be there.", metavar="PATH", positional=True)
+    ] = None
 
 
 @verb(

@@ -113,8 +113,8 @@ class DreamReads(Protocol):
         """Return every run of a tool that an active memory counts, in the order of time."""
         ...
 
-    def links(self, types: Sequence[EdgeType]) -> EdgeColumns:
-        """Return the links of these types between active memories of one and the same scope, whichever."""
+    def links(self, types: Sequence[EdgeType], *, scope: Scope | None = None) -> EdgeColumns:
+        """Return the links of these types between active memories of one scope: this one, or any."""
         ...
 
     def mentions(self, *, scope: Scope) -> Mentions:

@@ -47,7 +47,8 @@ class DreamRun(Struct, frozen=True, kw_only=True):
 
     def at(self, key: int) -> DreamRun:
         """Return the run under the key that the store gave it."""
-        return replace(self, key=key, report=replace(self.report, number=key))
+        number = key if self.report.scope is None else self.report.number
+        return replace(self, key=key, report=replace(self.report, number=number))
 
 
 class StepMark(Struct, frozen=True):
@@ -118,16 +119,18 @@ class Leases(Protocol):
 class Dreams(Protocol):
     """Runs, merges, and what a dream reads."""
 
-    def latest(self) -> DreamRun | None:
-        """Return the run that was begun last."""
+    def latest(self, scope: Scope | None = None) -> DreamRun | None:
+        """Return the run that was begun last, of the whole store or of exactly this scope."""
         ...
 
     def put(self, run: DreamRun) -> DreamRun:
         """Store how far a run came; a new one has key 0 and is given its own."""
         ...
 
-    def recent(self, *, limit: int, before: int | None = None) -> Sequence[DreamRun]:
-        """Return the latest runs, newest first, or those before the one with a key."""
+    def recent(
+        self, *, limit: int, before: int | None = None, scope: Scope | None = None
+    ) -> Sequence[DreamRun]:
+        """Return the latest runs, newest first, all or a scope's, or those before the one with a number."""
         ...
 
     def mark(self, step: str) -> StepMark | None:
@@ -146,7 +149,7 @@ class Dreams(Protocol):
         """Return the active memories of exactly this scope that nothing warns of, in order of their keys."""
         ...
 
-    def open_contradictions(self) -> Sequence[tuple[int, int]]:
+    def open_contradictions(self, *, scope: Scope | None = None) -> Sequence[tuple[int, int]]:
         """Return the pairs of active memories of one scope that are linked as contradicting, oldest first."""
         ...
 
@@ -154,7 +157,9 @@ class Dreams(Protocol):
         """Return the memories of exactly this scope that once said this and are not active any more."""
         ...
 
-    def uncompared(self, judge: str, *, limit: int) -> Sequence[tuple[int, Scope]]:
+    def uncompared(
+        self, judge: str, *, limit: int, scope: Scope | None = None
+    ) -> Sequence[tuple[int, Scope]]:
         """Return the keys and scopes of what a judge has not compared with what is near it, newest first."""
         ...
 
@@ -340,23 +345,23 @@ class Gaps(Protocol):
 class Replays(Protocol):
     """When each memory was last replayed, and which name files."""
 
-    def since(self, moment: datetime) -> dict[int, datetime]:
-        """Return which memories were replayed after a moment, and when."""
+    def since(self, moment: datetime, *, scope: Scope | None = None) -> dict[int, datetime]:
+        """Return which memories, of exactly this scope or of any, were replayed after a moment, and when."""
         ...
 
     def mark(self, keys: Sequence[int], *, at: datetime) -> bool:
         """Note that these memories are replayed at this moment, and return whether that was news of any."""
         ...
 
-    def received_unreplayed(self, *, limit: int) -> Sequence[int]:
+    def received_unreplayed(self, *, limit: int, scope: Scope | None = None) -> Sequence[int]:
         """Return the keys of active memories that came from others and were never replayed, oldest first."""
         ...
 
-    def unreplayed(self, *, limit: int) -> Sequence[int]:
+    def unreplayed(self, *, limit: int, scope: Scope | None = None) -> Sequence[int]:
         """Return the keys of active memories never replayed, the most moving and then the newest first."""
         ...
 
-    def naming_files(self, *, after_key: int, limit: int) -> Sequence[int]:
+    def naming_files(self, *, after_key: int, limit: int, scope: Scope | None = None) -> Sequence[int]:
         """Return the keys of the next active memories about code that name files."""
         ...
 

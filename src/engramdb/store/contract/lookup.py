@@ -433,9 +433,10 @@ class Ages(Protocol):
         after_key: int,
         limit: int,
         scope: Scope | None = None,
+        owner: Scope | None = None,
         session_ends: Mapping[tuple[int, str], int] | None = None,
     ) -> Population:
-        """Return the next memories that can age, of the whole store or of what a scope may see."""
+        """Return the next memories that can age: of all, of what a scope sees, or of exactly one owner."""
         ...
 
     def of(

@@ -19,6 +19,7 @@ from engramdb.values import (
     MemoryId,
     Mention,
     Scope,
+    SecurityTier,
     Status,
     Turn,
     TurnId,
@@ -111,6 +112,7 @@ class Sketch(Struct, frozen=True):
     content: str = ""
     context: str = ""
     """The question that it answers and what it leans on, in other memories' words."""
+    security: str = SecurityTier.CLEARTEXT
 
 
 class Related(Struct, frozen=True):
@@ -244,6 +246,14 @@ class Memories(Protocol):
 
     def count_unfiled(self) -> int:
         """Return how many those are."""
+        ...
+
+    def passes(self, memory_id: MemoryId, *, scope: Scope, filters: Filters) -> bool:
+        """Return whether a scope may see a memory and the filters let it through."""
+        ...
+
+    def ids_of(self, keys: Sequence[int]) -> dict[int, MemoryId]:
+        """Return the ids of the memories with these keys."""
         ...
 
     def mark_enriched(self, key: int) -> None:
@@ -381,12 +391,18 @@ class Turns(Protocol):
         ...
 
     def claim(
-        self, *, now: datetime, until: datetime, limit: int, within: tuple[Scope, str | None] | None = None
+        self,
+        *,
+        now: datetime,
+        until: datetime,
+        limit: int,
+        within: tuple[Scope, str | None] | None = None,
+        owner: Scope | None = None,
     ) -> Sequence[Turn]:
         """
         Take the oldest turns that no one has read yet, for a while, and return them in order.
 
-        All of them are of one scope and session: the given one, or that of the oldest.
+        All of them are of one scope and session: the given one, or that of the oldest, of an owner or of any.
         """
         ...
 
@@ -402,7 +418,9 @@ class Turns(Protocol):
         """Give claimed turns back."""
         ...
 
-    def pending(self, within: tuple[Scope, str | None] | None = None) -> tuple[int, datetime | None]:
+    def pending(
+        self, within: tuple[Scope, str | None] | None = None, *, owner: Scope | None = None
+    ) -> tuple[int, datetime | None]:
         """Return how many turns wait to be read, of one conversation or of all, and since when the oldest."""
         ...
 
@@ -554,8 +572,26 @@ class Entities(Protocol):
         ...
 
 
+class ScopeTally(Struct, frozen=True, kw_only=True):
+    """How much there is of what a scope may see."""
+
+    by_status: Mapping[str, int]
+    by_layer: Mapping[str, int]
+    by_scope: Mapping[Scope, int]
+    turns: int
+    unread_turns: int
+    turns_without_memories: int
+    entities: int
+    unenriched: int
+    unjudged: int
+
+
 class Scopes(Protocol):
     """The scopes that something was stored in."""
+
+    def tally(self, scope: Scope) -> ScopeTally:
+        """Return how much a scope may see: memories, turns, names, and what of it waits."""
+        ...
 
     def visible(self, scope: Scope) -> list[int]:
         """Return the numbers of the stored scopes that a reader in this scope may see."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -305,8 +305,20 @@ class Store(Protocol):
         """Look for damage and disagreement between the tables."""
         ...
 
+    def room_for_forgetting(self) -> AbstractContextManager[bool]:
+        """Give up the room that is kept for a full disk; yields whether there was any."""
+        ...
+
+    def remake(self, tables: Collection[str]) -> None:
+        """Put empty tables in the place of derived ones whose pages are damaged."""
+        ...
+
+    def ids_in_copy(self, path: Path) -> frozenset[MemoryId] | None:
+        """Return the memories whose words a copy of a store holds; None where it cannot be read."""
+        ...
+
     def back_up(self, path: Path) -> None:
-        """Write a whole copy, as it is at one moment, to a path where nothing is; others go on meanwhile."""
+        """Write a whole, verified copy to a path where nothing is; others go on meanwhile."""
         ...
 
     def scrub(self) -> None:

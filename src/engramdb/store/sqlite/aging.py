@@ -10,7 +10,7 @@ from engramdb.policy import AgingPolicy
 from engramdb.policy.aging import BURST_DAYS
 from engramdb.store.contract import RecallCount, Sweep
 from engramdb.store.sqlite.connection import corrupt_on_error
-from engramdb.store.sqlite.filters import VISIBLE, scope_columns
+from engramdb.store.sqlite.filters import VISIBLE, ScopesTable, scope_columns
 from engramdb.store.sqlite.rows import (
     from_json,
     from_microseconds,
@@ -110,12 +110,16 @@ class AgesTable:
         after_key: int,
         limit: int,
         scope: Scope | None = None,
+        owner: Scope | None = None,
         session_ends: Mapping[tuple[int, str], int] | None = None,
     ) -> Population:
-        """Return the next memories that can age, of the whole store or of what a scope may see."""
+        """Return the next memories that can age: of all, of what a scope sees, or of exactly one owner."""
         sql, parameters = f"{_SELECT} AND m.key > ?", [_AGING, after_key]
         if scope is not None:
             sql, parameters = f"{sql} AND m.scope IN ({VISIBLE})", [*parameters, *scope_columns(scope)]
+        if owner is not None:
+            number = ScopesTable(self._connection).owner(owner)
+            sql, parameters = f"{sql} AND m.scope = ?", [*parameters, number]
         rows = self._connection.execute(f"{sql} ORDER BY m.key LIMIT ?", (*parameters, limit)).fetchall()
         return self._population(rows, session_ends or {})
 

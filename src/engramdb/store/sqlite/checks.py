@@ -7,7 +7,7 @@ table. What is derived is remade by `doctor --fix`; what is canonical is saved b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -37,8 +37,9 @@ _STRAY_VECTORS = (
 _BROKEN_VECTORS = (
     "SELECT count(*) FROM vectors v JOIN spaces s ON s.id = v.space JOIN memories m ON m.key = v.memory "
     "WHERE m.status IN (SELECT value FROM json_each(?)) "
-    "AND length(v.vector) NOT IN (s.dimension + 4, 4 * s.dimension, (s.dimension + 1) / 2 + 4, "
-    "(s.dimension + 3) / 4 + 4, (s.dimension + 7) / 8 + 4)"
+    "AND (length(v.vector) NOT IN (s.dimension + 4, 4 * s.dimension, (s.dimension + 1) / 2 + 4, "
+    "(s.dimension + 3) / 4 + 4, (s.dimension + 7) / 8 + 4) "
+    "OR hex(substr(v.vector, 4, 1)) IN ('7F', 'FF'))"  # its scale, or first number, is endless or none
 )
 _MEMORIES = f"SELECT {SELECTED}, m.fingerprint FROM memories m JOIN scopes s ON s.id = m.scope"
 
@@ -105,8 +106,8 @@ def run_checks(connection: apsw.Connection, *, is_writable: bool = True) -> Iter
     for owner in dict.fromkeys(owner_of(table) for table in damaged if table not in canonical):
         why = next(why for table, why in damaged.items() if owner_of(table) == owner)
         yield Check(name=f"table {owner}", ok=False, found=f"damaged, and can be made again: {why}")
-    yield _guarded("references", lambda: _check_references(connection))
-    yield _guarded("memories", lambda: _check_memories(connection))
+    yield _guarded("references", lambda: _check_references(connection, damaged))
+    yield _guarded("memories", lambda: check_memories(connection))
     for table, name in TEXT_INDEXES.items():
         if is_writable:
             yield _guarded(name, partial(_check_text_index, connection, table, name))
@@ -167,15 +168,18 @@ def _count(
     return _expect_none(name, number, f"{counted(number, *words)} {wrong}", right)
 
 
-def _check_references(connection: apsw.Connection) -> Check:
-    orphans = len(connection.execute("PRAGMA foreign_key_check").fetchall())
+def _check_references(connection: apsw.Connection, damaged: Collection[str]) -> Check:
+    """Count rows that refer to nothing, in the tables that are whole."""
+    tables = [str(name) for (name,) in connection.execute(_TABLES).fetchall() if name not in damaged]
+    orphans = sum(len(connection.execute(f"PRAGMA foreign_key_check({one})").fetchall()) for one in tables)
     return _expect_none(
         "references", orphans, counted(orphans, *_ORPHAN_WORDS), "nothing refers to what is not there"
     )
 
 
-def _check_memories(connection: apsw.Connection) -> Check:
-    changed = sum(not _is_intact(row) for row in connection.execute(_MEMORIES))
+def check_memories(connection: apsw.Connection) -> Check:
+    """Compare every memory with the mark of what it was stored as."""
+    changed = sum(not is_intact_memory(row) for row in connection.execute(_MEMORIES))
     told = counted(changed, "memory was", "memories were")
     return _expect_none("memories", changed, f"{told} changed from outside", "each is as it was stored")
 
@@ -185,7 +189,7 @@ def _expect_none(name: str, number: int, wrong: str, right: str) -> Check:
     return Check(name=name, ok=not number, found=wrong if number else right)
 
 
-def _is_intact(row: Sequence[Any]) -> bool:
+def is_intact_memory(row: Sequence[Any]) -> bool:
     """Return whether a memory can be read and is still the statement that it was stored as."""
     try:
         memory = from_row(row)

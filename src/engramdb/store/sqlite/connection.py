@@ -103,6 +103,8 @@ _NO_ROOM = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP)
 """How SQLite says that the index of the log found no room."""
 
 
+_TABLES = str(Path(__file__).parent)
+_PACKAGE = str(Path(errors.__file__).parent)
 NOT_A_VALUE = (ValueError, TypeError, KeyError, OverflowError, msgspec.DecodeError, errors.InvalidScope)
 """What our own values and parsers raise when a column holds what Engram never wrote there."""
 
@@ -114,6 +116,19 @@ def corrupt_on_error(table: str) -> Iterator[None]:
         yield
     except NOT_A_VALUE as exc:
         raise errors.StoreCorrupt(f"a row of {table} makes no sense: {type(exc).__name__}") from exc
+
+
+def _comes_from_a_row(exc: BaseException) -> bool:
+    """Return whether the last of our own code that an error passed through reads rows, in this package."""
+    ours = [name for name in _files_of(exc) if name.startswith(_PACKAGE)]
+    return bool(ours) and ours[-1].startswith(_TABLES)
+
+
+def _files_of(exc: BaseException) -> Iterator[str]:
+    step = exc.__traceback__
+    while step is not None:
+        yield step.tb_frame.f_code.co_filename
+        step = step.tb_next
 
 
 @contextmanager
@@ -134,6 +149,10 @@ def translate_errors(location: str) -> Iterator[None]:
         raise errors.InvalidContent(
             "a text holds half a surrogate pair", hint="Decode the text properly first."
         ) from exc
+    except (TypeError, KeyError, OverflowError, msgspec.DecodeError) as exc:
+        if not _comes_from_a_row(exc):
+            raise
+        raise errors.StoreCorrupt(f"{location}: a row makes no sense: {type(exc).__name__}") from exc
 
 
 # Let one thread write at a time, in the order they came, and refuse when too many wait.

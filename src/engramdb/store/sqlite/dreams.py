@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from engramdb.store.contract import DreamRun, MergeRecord, Objection, Outline, StepMark
 from engramdb.store.sqlite.connection import corrupt_on_error
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 # Called through the store. A lease is taken and renewed inside a write, so two processes cannot both have
 # it.
 
+_IS_WHOLE = "report ->> '$.scope' IS NULL"
+_IS_OF = "json(report -> '$.scope') = json(?)"
 _read_report = msgspec.json.Decoder(DreamReport).decode
 _RUN = "key, started_at, finished_at, policy, steps, step, report"
 _MERGE = "g.key, k.id, l.id, g.at, g.given, g.undone_at"
@@ -56,15 +59,15 @@ _UNCOMPARED = (
     "SELECT m.key, s.project, s.squad, s.agent, s.channel, s.user FROM memories m "
     "JOIN scopes s ON s.id = m.scope LEFT JOIN comparisons c ON c.memory = m.key "
     "WHERE m.status IN ('active', 'challenged') AND m.voice = 'own' AND m.force IN ('asserted', 'rule') "
-    "AND c.judge IS NOT ? AND instr(m.flags, '\"injection\"') = 0 "
+    "AND c.judge IS NOT ?1 AND (?2 IS NULL OR m.scope = ?2) AND instr(m.flags, '\"injection\"') = 0 "
     "AND substr(coalesce(m.extractor, ''), 1, 6) <> 'dream.' "
-    "AND substr(coalesce(m.extractor, ''), 1, 8) <> 'session-' ORDER BY m.key DESC LIMIT ?"
+    "AND substr(coalesce(m.extractor, ''), 1, 8) <> 'session-' ORDER BY m.key DESC LIMIT ?3"
 )
 _CONTRADICTIONS = (
     "SELECT e.source, e.target FROM edges e JOIN memories a ON a.key = e.source "
     "JOIN memories b ON b.key = e.target WHERE e.type = 'contradicts' "
     "AND a.status IN ('active', 'challenged') AND b.status IN ('active', 'challenged') AND a.scope = b.scope "
-    "AND instr(a.flags || b.flags, '\"injection\"') = 0 "
+    "AND instr(a.flags || b.flags, '\"injection\"') = 0 AND (?1 IS NULL OR a.scope = ?1) "
     "ORDER BY max(e.source, e.target), e.source, e.target"
 )
 _OLD = {
@@ -88,6 +91,19 @@ _DROP = {
 }
 _DROP_BY_KEY = "DELETE FROM {} WHERE key IN (SELECT value ->> 0 FROM json_each(?))"
 _NO_LIMIT = -1
+
+
+def _named(scope: Scope | None) -> list[str]:
+    return [] if scope is None else [to_json(scope)]
+
+
+def _number(run: DreamRun | None) -> int:
+    return 0 if run is None else run.report.number or 0
+
+
+def replace_number(run: DreamRun) -> DreamRun:
+    """Return a run with its place among all runs, for those who see all."""
+    return replace(run, report=replace(run.report, number=run.key))
 
 
 class LeasesTable:
@@ -134,15 +150,22 @@ class DreamsTable:
 
     # --- runs -----------------------------------------------------------------------------------------------
 
-    def latest(self) -> DreamRun | None:
-        """Return the run that was begun last."""
-        found = self.recent(limit=1)
+    def latest(self, scope: Scope | None = None) -> DreamRun | None:
+        """Return the run that was begun last, of the whole store or of exactly this scope."""
+        found = self._runs(_IS_WHOLE if scope is None else _IS_OF, _named(scope), limit=1)
         return found[0] if found else None
 
-    def recent(self, *, limit: int, before: int | None = None) -> Sequence[DreamRun]:
-        """Return the latest runs, newest first, or those before the one with a key."""
-        earlier, named = ("", []) if before is None else ("WHERE key < ?", [before])
-        sql = f"SELECT {_RUN} FROM dreams {earlier} ORDER BY key DESC LIMIT ?"
+    def recent(
+        self, *, limit: int, before: int | None = None, scope: Scope | None = None
+    ) -> Sequence[DreamRun]:
+        """Return the latest runs, newest first, all or a scope's, or those before the one with a number."""
+        number = "key" if scope is None else "report ->> '$.number'"
+        earlier, named = ("", []) if before is None else (f" AND {number} < ?", [before])
+        found = self._runs(("true" if scope is None else _IS_OF) + earlier, [*_named(scope), *named], limit)
+        return found if scope is not None else [replace_number(run) for run in found]
+
+    def _runs(self, condition: str, named: Sequence[Any], limit: int) -> Sequence[DreamRun]:
+        sql = f"SELECT {_RUN} FROM dreams WHERE {condition} ORDER BY key DESC LIMIT ?"
         rows: list[Any] = self._connection.execute(sql, (*named, limit)).fetchall()
         with corrupt_on_error("dreams"):
             return [
@@ -158,7 +181,11 @@ class DreamsTable:
             ]
 
     def put(self, run: DreamRun) -> DreamRun:
-        """Store how far a run came; a new one has key 0 and is given its own."""
+        """Store how far a run came; a new one has key 0 and is given its own, and one by scope a number."""
+        scope = run.report.scope
+        if not run.key and scope is not None:
+            latest = self.latest(scope)
+            run = replace(run, report=replace(run.report, number=1 + _number(latest)))
         row = (
             to_microseconds(run.started_at),
             optional_to_microseconds(run.finished_at),
@@ -193,9 +220,9 @@ class DreamsTable:
         with corrupt_on_error("memories"):
             return [_outline(row) for row in rows]
 
-    def open_contradictions(self) -> Sequence[tuple[int, int]]:
+    def open_contradictions(self, *, scope: Scope | None = None) -> Sequence[tuple[int, int]]:
         """Return the pairs of active memories of one scope that are linked as contradicting, oldest first."""
-        pairs: list[Any] = self._connection.execute(_CONTRADICTIONS).fetchall()
+        pairs: list[Any] = self._connection.execute(_CONTRADICTIONS, (self._scopes.owner(scope),)).fetchall()
         return pairs
 
     def withdrawn_memories(self, fingerprint: bytes, *, scope: Scope) -> Sequence[Memory]:
@@ -209,9 +236,13 @@ class DreamsTable:
 
     # --- what a judge has compared --------------------------------------------------------------------------
 
-    def uncompared(self, judge: str, *, limit: int) -> Sequence[tuple[int, Scope]]:
+    def uncompared(
+        self, judge: str, *, limit: int, scope: Scope | None = None
+    ) -> Sequence[tuple[int, Scope]]:
         """Return the keys and scopes of what a judge has not compared with what is near it, newest first."""
-        rows: list[Any] = self._connection.execute(_UNCOMPARED, (judge, limit)).fetchall()
+        rows: list[Any] = self._connection.execute(
+            _UNCOMPARED, (judge, self._scopes.owner(scope), limit)
+        ).fetchall()
         with corrupt_on_error("scopes"):
             return [(row[0], scope_from(row[1:])) for row in rows]
 
@@ -321,15 +352,18 @@ def _merge_records(rows: Sequence[Any]) -> list[MergeRecord]:
 _USABLE = f"m.status = '{Status.ACTIVE}' AND instr(m.flags, '\"injection\"') = 0"
 _RECEIVED = (
     f"SELECT m.key FROM memories m WHERE m.source = '{Source.INGEST}' AND {_USABLE} AND NOT EXISTS "
-    "(SELECT 1 FROM replays r WHERE r.memory = m.key) ORDER BY m.key LIMIT ?"
+    "(SELECT 1 FROM replays r WHERE r.memory = m.key) AND (?1 IS NULL OR m.scope = ?1) "
+    "ORDER BY m.key LIMIT ?2"
 )
 _UNREPLAYED = (
     f"SELECT m.key FROM memories m WHERE {_USABLE} AND NOT EXISTS "
-    "(SELECT 1 FROM replays r WHERE r.memory = m.key) ORDER BY m.arousal > ? DESC, m.key DESC LIMIT ?"
+    "(SELECT 1 FROM replays r WHERE r.memory = m.key) AND (?1 IS NULL OR m.scope = ?1) "
+    "ORDER BY m.arousal > ?2 DESC, m.key DESC LIMIT ?3"
 )
 _NAMING_FILES = (
     f"SELECT DISTINCT m.key FROM memories m JOIN memory_traits t ON t.memory = m.key AND t.kind = '{PATH}' "
-    f"WHERE m.key > ? AND m.layer = '{Layer.CODEBASE}' AND {_USABLE} ORDER BY m.key LIMIT ?"
+    f"WHERE m.key > ?2 AND m.layer = '{Layer.CODEBASE}' AND {_USABLE} AND (?1 IS NULL OR m.scope = ?1) "
+    "ORDER BY m.key LIMIT ?3"
 )
 MOVING_AROUSAL = 0.6
 """From this arousal on a memory is replayed before others of its age."""
@@ -340,11 +374,16 @@ class ReplaysTable:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self._scopes = ScopesTable(connection)
 
-    def since(self, moment: datetime) -> dict[int, datetime]:
-        """Return which memories were replayed after a moment, and when."""
-        sql = "SELECT memory, at FROM replays WHERE at > ? ORDER BY memory"
-        rows: list[Any] = self._connection.execute(sql, (to_microseconds(moment),)).fetchall()
+    def since(self, moment: datetime, *, scope: Scope | None = None) -> dict[int, datetime]:
+        """Return which memories, of exactly this scope or of any, were replayed after a moment, and when."""
+        sql = (
+            "SELECT r.memory, r.at FROM replays r JOIN memories m ON m.key = r.memory "
+            "WHERE r.at > ?2 AND (?1 IS NULL OR m.scope = ?1) ORDER BY r.memory"
+        )
+        asked = (self._scopes.owner(scope), to_microseconds(moment))
+        rows: list[Any] = self._connection.execute(sql, asked).fetchall()
         return {key: from_microseconds(at) for key, at in rows}
 
     def mark(self, keys: Sequence[int], *, at: datetime) -> bool:
@@ -357,19 +396,21 @@ class ReplaysTable:
         self._connection.execute(sql, (to_json(list(keys)), to_microseconds(at)))
         return self._connection.total_changes() > before
 
-    def received_unreplayed(self, *, limit: int) -> Sequence[int]:
+    def received_unreplayed(self, *, limit: int, scope: Scope | None = None) -> Sequence[int]:
         """Return the keys of active memories that came from others and were never replayed, oldest first."""
-        rows: list[Any] = self._connection.execute(_RECEIVED, (limit,)).fetchall()
+        rows: list[Any] = self._connection.execute(_RECEIVED, (self._scopes.owner(scope), limit)).fetchall()
         return [key for (key,) in rows]
 
-    def unreplayed(self, *, limit: int) -> Sequence[int]:
+    def unreplayed(self, *, limit: int, scope: Scope | None = None) -> Sequence[int]:
         """Return the keys of active memories never replayed, the most moving and then the newest first."""
-        rows: list[Any] = self._connection.execute(_UNREPLAYED, (MOVING_AROUSAL, limit)).fetchall()
+        asked = (self._scopes.owner(scope), MOVING_AROUSAL, limit)
+        rows: list[Any] = self._connection.execute(_UNREPLAYED, asked).fetchall()
         return [key for (key,) in rows]
 
-    def naming_files(self, *, after_key: int, limit: int) -> Sequence[int]:
+    def naming_files(self, *, after_key: int, limit: int, scope: Scope | None = None) -> Sequence[int]:
         """Return the keys of the next active memories about code that name files."""
-        rows: list[Any] = self._connection.execute(_NAMING_FILES, (after_key, limit)).fetchall()
+        asked = (self._scopes.owner(scope), after_key, limit)
+        rows: list[Any] = self._connection.execute(_NAMING_FILES, asked).fetchall()
         return [key for (key,) in rows]
 
 

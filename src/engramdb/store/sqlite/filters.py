@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engramdb.store.contract.memories import ScopeTally
 from engramdb.store.sqlite.connection import single_value
 from engramdb.store.sqlite.edges import LANGUAGE, PATH, SENTIMENT, SPEAKER, TECHNOLOGY, fold_path, fold_trait
 from engramdb.store.sqlite.rows import to_json, to_microseconds
@@ -32,6 +33,19 @@ def scope_columns(scope: Scope) -> tuple[str, ...]:
     return tuple(name or "" for name in scope.parts)
 
 
+_SEEN_MEMORIES = "FROM memories WHERE scope IN (SELECT value FROM json_each(?))"
+_SEEN_TURNS = "SELECT count(*) FROM turns t WHERE t.scope IN (SELECT value FROM json_each(?))"
+_TALLIES = {
+    "turns": _SEEN_TURNS,
+    "unread_turns": f"{_SEEN_TURNS} AND t.extracted_at IS NULL",
+    "turns_without_memories": f"{_SEEN_TURNS} AND t.extracted_at IS NOT NULL "
+    "AND NOT EXISTS (SELECT 1 FROM memory_turns x WHERE x.turn = t.key)",
+    "entities": "SELECT count(*) FROM entities WHERE scope IN (SELECT value FROM json_each(?))",
+    "unenriched": f"SELECT count(*) {_SEEN_MEMORIES} AND enriched = 0 AND status = 'active'",
+    "unjudged": f"SELECT count(*) {_SEEN_MEMORIES} AND judged = 0 AND status = 'active'",
+}
+
+
 class ScopesTable:
     """Scopes by number."""
 
@@ -52,12 +66,33 @@ class ScopesTable:
             self._known[scope] = row[0]
         return self._known[scope]
 
+    def owner(self, scope: Scope | None) -> int | None:
+        """Return the number of exactly this scope for a condition: None for all, one that none has if new."""
+        found = None if scope is None else self.find(scope)
+        return -1 if scope is not None and found is None else found
+
     def get(self, number: int) -> Scope:
         """Return the scope with this number."""
         sql = "SELECT project, squad, agent, channel, user FROM scopes WHERE id = ?"
         rows: list[Any] = self._connection.execute(sql, (number,)).fetchall()
         project, squad, agent, channel, user = (name or None for name in rows[0])
         return Scope(project=project, squad=squad, agent=agent, channel=channel, user=user)
+
+    def tally(self, scope: Scope) -> ScopeTally:
+        """Return how much a scope may see: memories, turns, names, and what of it waits."""
+        seen = to_json(self.visible(scope))
+        by_scope = self._counts("scope", f"{_SEEN_MEMORIES} AND status = 'active'", seen)
+        return ScopeTally(
+            by_status=self._counts("status", _SEEN_MEMORIES, seen),
+            by_layer=self._counts("layer", f"{_SEEN_MEMORIES} AND status = 'active'", seen),
+            by_scope={self.get(number): count for number, count in by_scope.items()},
+            **{name: single_value(self._connection, sql, (seen,)) for name, sql in _TALLIES.items()},
+        )
+
+    def _counts(self, column: str, among: str, seen: str) -> dict[Any, int]:
+        sql = f"SELECT {column}, count(*) {among} GROUP BY 1 ORDER BY 1"
+        rows: list[Any] = self._connection.execute(sql, (seen,)).fetchall()
+        return dict(rows)
 
     def make(self, scope: Scope) -> int:
         """Return the number of this scope, made if need be."""

@@ -52,7 +52,7 @@ _SAID = "coalesce(m.said_at, m.created_at)"
 _FIRST_TURN = "(SELECT min(x.turn) FROM memory_turns x WHERE x.memory = m.key)"
 _SKETCHES = (
     f"SELECT m.key, m.speaker, m.subject, m.when_at, {_SAID}, {_FIRST_TURN}, "
-    "m.content, coalesce(m.answers, '') || ' ' || m.refers_to "
+    "m.content, coalesce(m.answers, '') || ' ' || m.refers_to, m.security "
     f"FROM memories m WHERE {_AMONG}"
 )
 _SAME_OCCASION = 12 * 3600 * 1_000_000
@@ -407,6 +407,18 @@ class MemoriesTable:
         sql = "SELECT count(*) FROM memories WHERE enriched = 0 AND status = 'active'"
         total: int = single_value(self._connection, sql)
         return total
+
+    def passes(self, memory_id: MemoryId, *, scope: Scope, filters: Filters) -> bool:
+        """Return whether a scope may see a memory and the filters let it through."""
+        condition, parameters = where(scope, filters)
+        sql = f"SELECT 1 FROM memories m WHERE m.id = ? AND {condition}"
+        return self._connection.execute(sql, (memory_id, *parameters)).fetchone() is not None
+
+    def ids_of(self, keys: Sequence[int]) -> dict[int, MemoryId]:
+        """Return the ids of the memories with these keys."""
+        sql = "SELECT key, id FROM memories WHERE key IN (SELECT value FROM json_each(?))"
+        rows: list[Any] = self._connection.execute(sql, (to_json(list(keys)),)).fetchall()
+        return dict(rows)
 
     def mark_enriched(self, key: int) -> None:
         """Note that what can be inferred from a memory has been."""

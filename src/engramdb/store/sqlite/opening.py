@@ -33,6 +33,7 @@ from engramdb.store.sqlite.read_only import (
     is_writable_again,
     why_unwritable,
 )
+from engramdb.store.sqlite.reserve import make_reserve
 
 REOPEN_SECONDS = 1.0
 """How long a write waits for readers without locks before the file is opened the usual way."""
@@ -70,8 +71,10 @@ class Opener:
         readers: int,
         busy_timeout_seconds: float,
         now: datetime,
+        keeps_reserve: bool = True,
     ) -> None:
         self.path = path
+        self.keeps_reserve = keeps_reserve
         self.key = key
         self._location = location
         self._is_durable = is_durable
@@ -119,10 +122,13 @@ class Opener:
         )
 
     def _open_writable(self) -> OpenFile:
+        was_there = self.path.exists() and self.path.stat().st_size > 0
         writer = self.connect(self.path)
         number = files.register_open(self.path, plain=not self.key)
         try:
             self._prepare(writer)
+            if was_there and self.keeps_reserve:
+                make_reserve(self.path)
         except BaseException:
             writer.close()
             files.register_closed(number)

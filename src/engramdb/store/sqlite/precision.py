@@ -26,6 +26,8 @@ from engramdb.store.contract import QuantizedVectors
 PRECISIONS: Final = (32, 8, 4, 2, 1)
 MIN_DIMENSION: Final = 8
 """Vectors with fewer numbers keep eight bits: their blobs could not be told apart."""
+MAX_SCALE: Final = 2.0**127
+"""What is as large, or no number, is no scale; `doctor` counts the same by the last byte."""
 _SCALE_BYTES = 4
 _ROTATION_STEPS = 2  # so that every number is mixed; three and four find no more
 _BLOCK_ROWS = 512  # a block of floats stays in the processor's cache while it is turned
@@ -114,6 +116,26 @@ def decode_quantized(blobs: Sequence[bytes], *, dimension: int) -> QuantizedVect
         )
         vectors.numbers[rows], vectors.scales[rows] = part.numbers, part.scales
     return vectors
+
+
+def without_damaged(
+    blobs: Sequence[bytes | None], *, dimension: int
+) -> tuple[list[bytes], NDArray[np.bool_]]:
+    """
+    Return the blobs, with zeros in place of what is no vector, and which of them are one.
+
+    A blob of a wrong length, or whose numbers cannot be multiplied, would spoil every answer that it is
+    compared in; without it, its memory is found by words until `doctor --fix` embeds it again.
+    """
+    empty, lengths = bytes(row_bytes(dimension, 8)), {row_bytes(dimension, bits) for bits in PRECISIONS}
+    whole = [blob if blob is not None and len(blob) in lengths else None for blob in blobs]
+    is_there = np.array([blob is not None for blob in whole], np.bool_)
+    kept = [empty if blob is None else blob for blob in whole]
+    heads = np.frombuffer(b"".join(blob[:_SCALE_BYTES] for blob in kept), "<f4")
+    is_there &= np.abs(heads) < MAX_SCALE  # no number is not below
+    return [
+        blob if is_good else empty for blob, is_good in zip(kept, is_there.tolist(), strict=True)
+    ], is_there
 
 
 def _by_precision(blobs: Sequence[bytes], dimension: int) -> dict[int, NDArray[np.intp]]:

@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -16,16 +16,15 @@ from typing import Any
 import apsw
 
 from engramdb.errors import (
-    InvalidContent,
     StorageError,
     StoreBusy,
     StoreClosed,
-    StoreNotFound,
     StoreUnreadable,
 )
 from engramdb.store.sqlite.acts import ActsTable
 from engramdb.store.sqlite.aging import AgesTable, SweepsTable
 from engramdb.store.sqlite.audit import AuditTable
+from engramdb.store.sqlite.backups import copy_verified, ids_in_copy
 from engramdb.store.sqlite.checkpoints import Checkpointer
 from engramdb.store.sqlite.checks import TEXT_INDEXES, run_checks
 from engramdb.store.sqlite.connection import (
@@ -47,40 +46,14 @@ from engramdb.store.sqlite.memories import CandidatesTable, HistoryTable, Memori
 from engramdb.store.sqlite.migrations import FORMAT_VERSION
 from engramdb.store.sqlite.opening import Opener, OpenFile
 from engramdb.store.sqlite.records import FeedTable, ImportsTable, PartsTable, RepliesTable
+from engramdb.store.sqlite.repair import remake_tables
+from engramdb.store.sqlite.reserve import make_reserve, release_reserve
+from engramdb.store.sqlite.rows import from_microseconds
 from engramdb.store.sqlite.terms import TermsTable, TurnTermsTable
 from engramdb.store.sqlite.turns import BoxesTable, DreamReadsTable, HandedOutTable, TurnsTable
 from engramdb.store.sqlite.vectors import SnapshotsTable, VectorsTable
 from engramdb.store.sqlite.working_memory import AttentionTable
-from engramdb.values import Act, Action, Actor, Check, new_id
-
-# Copy a store that is in use: all of it, as it is at one moment.
-
-
-def copy_to(target: Path, source: apsw.Connection, connect: Callable[[Path], apsw.Connection]) -> None:
-    """Write what the source shows to a file that is not there yet."""
-    if os.path.lexists(target):
-        raise InvalidContent("there is something at that path already", hint="Choose another.")
-    if not target.parent.is_dir():
-        raise StoreNotFound(
-            f"the folder {target.parent} does not exist", hint="Create it, or check the path."
-        )
-    unfinished = target.with_name(f".{target.name[:100]}.{os.getpid()}.tmp")
-    try:
-        _copy(unfinished, source, connect)
-        unfinished.replace(target)
-    finally:
-        for ending in ("", "-wal", "-shm", "-journal"):
-            unfinished.with_name(unfinished.name + ending).unlink(missing_ok=True)
-
-
-def _copy(target: Path, source: apsw.Connection, connect: Callable[[Path], apsw.Connection]) -> None:
-    copy = connect(target)
-    try:
-        with copy.backup("main", source, "main") as work:
-            while not work.done:
-                work.step()
-    finally:
-        copy.close()
+from engramdb.values import Act, Action, Actor, Check, MemoryId, new_id
 
 
 class Tables:
@@ -178,6 +151,7 @@ class SqliteStore:
         readers: int = 4,
         max_waiting_writers: int = 256,
         busy_timeout_seconds: float = 30.0,
+        keeps_reserve: bool = True,
     ) -> SqliteStore:
         """Open the file, made and brought up to date if need be."""
         opener = Opener(
@@ -188,6 +162,7 @@ class SqliteStore:
             readers=readers,
             busy_timeout_seconds=busy_timeout_seconds,
             now=now,
+            keeps_reserve=keeps_reserve,
         )
         return cls(
             opener.path,
@@ -300,8 +275,11 @@ class SqliteStore:
             free = shutil.disk_usage(self._path.parent).free
         except OSError as exc:
             raise StoreUnreadable(f"{self.location}: {exc.strerror}") from exc
+        with self.read() as tx:
+            (made_at,) = tx.connection.execute("SELECT min(applied_at) FROM migrations").fetchall()[0]
         return {
             "format_version": FORMAT_VERSION,
+            "made_at": from_microseconds(int(str(made_at))),
             "size_bytes": size,
             "disk_free_bytes": free,
             "encrypted": bool(self._opener.key),
@@ -315,24 +293,43 @@ class SqliteStore:
         with self.read() as tx:
             return list(run_checks(tx.connection, is_writable=False))
 
+    @contextmanager
+    def room_for_forgetting(self) -> Iterator[bool]:
+        """Give up the room that is kept for this on a full disk, and keep some again afterwards."""
+        try:
+            yield release_reserve(self._path)
+        finally:
+            if self._opener.keeps_reserve:
+                make_reserve(self._path, room_factor=2)
+
+    def remake(self, tables: Collection[str]) -> None:
+        """Put empty tables in the place of derived ones whose pages are damaged."""
+        with self._checkpointer.paused(), self._turn() as writer:
+            remake_tables(writer, tables)
+
+    def ids_in_copy(self, path: Path) -> frozenset[MemoryId] | None:
+        """Return the memories whose words a copy of a store holds; None where it cannot be read."""
+        return ids_in_copy(path, key=self._opener.key)
+
     def back_up(self, path: Path) -> None:
-        """Write a whole copy, as it is at one moment, to a path where nothing is; others go on meanwhile."""
-        self._check_open()
-        with translate_errors(self.location):
-            source = self._readers.take()
-            try:
-                copy_to(path.absolute(), source, self._connect)
-            finally:
-                self._readers.give_back(source)
+        """
+        Write a whole copy, as it is at one moment, to a path where nothing is; others go on meanwhile.
+
+        The copy is read back and compared before it gets its name; what is damaged is not copied.
+        """
+        with self.read() as tx:
+            copy_verified(tx.connection, path.absolute(), self._connect)
 
     def scrub(self) -> None:
         """Rewrite the file and empty its log; raises where someone still reads what was before."""
         with self._checkpointer.paused(), self._turn() as writer:
-            for table in TEXT_INDEXES:
-                writer.execute(
-                    f"INSERT INTO {table} ({table}) VALUES ('optimize')"
-                )  # keys may hold old words
-            writer.execute("VACUUM")
+            try:
+                for table in TEXT_INDEXES:  # keys may hold old words
+                    writer.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+                writer.execute("VACUUM")
+            except apsw.FullError:  # what was deleted is overwritten in the file; the log can still go
+                writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                raise
             if single_value(writer, "PRAGMA wal_checkpoint(TRUNCATE)"):
                 raise StoreBusy(f"{self.location} is being read as it was before")
 

@@ -39,7 +39,8 @@ _SELECT = (
 )
 
 
-_SELECT_KEYED = _SELECT.replace(" FROM", ", t.key FROM", 1)
+SELECT_TURNS = _SELECT.replace(" FROM", ", t.key FROM", 1)
+"""Turns with their scopes, and at the end their keys."""
 _READ_FROM = (
     f"SELECT {SELECTED}, t.id FROM turns t JOIN memory_turns x ON x.turn = t.key "
     "JOIN memories m ON m.key = x.memory JOIN scopes s ON s.id = m.scope "
@@ -89,22 +90,22 @@ class TurnsTable:
         sql = f"{_SELECT} WHERE t.id = ? AND t.scope IN ({VISIBLE})"
         row = self._connection.execute(sql, (turn_id, *scope_columns(scope))).fetchone()
         with corrupt_on_error("turns"):
-            return None if row is None else _turn(row)
+            return None if row is None else turn_from_row(row)
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, Turn]:
         """Return the turns that exist, by key."""
-        sql = f"{_SELECT_KEYED} WHERE t.key {AMONG}"
+        sql = f"{SELECT_TURNS} WHERE t.key {AMONG}"
         rows = self._connection.execute(sql, (to_json(list(keys)),))
         with corrupt_on_error("turns"):
-            return {row[-1]: _turn(row) for row in rows}
+            return {row[-1]: turn_from_row(row) for row in rows}
 
     def page(self, *, after_key: int, limit: int) -> dict[int, Turn]:
         """Return the next turns of the whole store, by key: what an index is rebuilt from."""
         rows = self._connection.execute(
-            f"{_SELECT_KEYED} WHERE t.key > ? ORDER BY t.key LIMIT ?", (after_key, limit)
+            f"{SELECT_TURNS} WHERE t.key > ? ORDER BY t.key LIMIT ?", (after_key, limit)
         )
         with corrupt_on_error("turns"):
-            return {row[-1]: _turn(row) for row in rows}
+            return {row[-1]: turn_from_row(row) for row in rows}
 
     def memories_of(self, turn_ids: Sequence[TurnId]) -> dict[TurnId, list[Memory]]:
         """Return what was read out of each turn, whatever became of it; no key for those that left none."""
@@ -138,14 +139,22 @@ class TurnsTable:
         sql = f"{_SELECT} WHERE {condition} ORDER BY t.key DESC LIMIT ?"
         rows: list[Any] = self._connection.execute(sql, (*parameters, limit)).fetchall()
         with corrupt_on_error("turns"):
-            return [_turn(row) for row in reversed(rows)]
+            return [turn_from_row(row) for row in reversed(rows)]
 
     def claim(
-        self, *, now: datetime, until: datetime, limit: int, within: tuple[Scope, str | None] | None = None
+        self,
+        *,
+        now: datetime,
+        until: datetime,
+        limit: int,
+        within: tuple[Scope, str | None] | None = None,
+        owner: Scope | None = None,
     ) -> Sequence[Turn]:
         """Take the oldest turns of one conversation that no one has read yet, and return them in order."""
         moment = to_microseconds(now)
-        place: Any = (self._scopes.find(within[0]), within[1]) if within else self._oldest_place(moment)
+        place: Any = (
+            (self._scopes.find(within[0]), within[1]) if within else self._oldest_place(moment, owner)
+        )
         if place is None:
             return []
         claimed: list[Any] = self._connection.execute(
@@ -154,11 +163,12 @@ class TurnsTable:
         sql = f"{_SELECT} WHERE t.key IN (SELECT value FROM json_each(?)) ORDER BY t.key"
         rows = self._connection.execute(sql, (to_json([key for (key,) in claimed]),))
         with corrupt_on_error("turns"):
-            return [_turn(row) for row in rows]
+            return [turn_from_row(row) for row in rows]
 
-    def _oldest_place(self, moment: int) -> Any:
-        sql = f"SELECT scope, session FROM turns WHERE {_UNREAD} ORDER BY key LIMIT 1"
-        return self._connection.execute(sql, (moment,)).fetchone()
+    def _oldest_place(self, moment: int, owner: Scope | None) -> Any:
+        is_owned = "(?2 IS NULL OR scope = ?2)"
+        sql = f"SELECT scope, session FROM turns WHERE {_UNREAD} AND {is_owned} ORDER BY key LIMIT 1"
+        return self._connection.execute(sql, (moment, self._scopes.owner(owner))).fetchone()
 
     def settle(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
         """Note that the turns have been read; says False, and changes nothing, if one of them was already."""
@@ -181,10 +191,17 @@ class TurnsTable:
         sql = "UPDATE turns SET claimed_until = NULL WHERE id IN (SELECT value FROM json_each(?))"
         self._connection.execute(sql, (to_json(list(turn_ids)),))
 
-    def pending(self, within: tuple[Scope, str | None] | None = None) -> tuple[int, datetime | None]:
-        """Return how many turns wait to be read, of one conversation or of all, and since when the oldest."""
-        place: Any = () if within is None else (self._scopes.find(within[0]), within[1])
-        sql = _PENDING if within is None else f"{_PENDING} AND scope = ? AND session IS ?"
+    def pending(
+        self, within: tuple[Scope, str | None] | None = None, *, owner: Scope | None = None
+    ) -> tuple[int, datetime | None]:
+        """Return how many turns wait to be read, of a conversation, a scope or all, and since when."""
+        place: Any = (self._scopes.owner(owner),)
+        sql = f"{_PENDING} AND (?1 IS NULL OR scope = ?1)"
+        if within is not None:
+            place, sql = (
+                (self._scopes.find(within[0]), within[1]),
+                f"{_PENDING} AND scope = ? AND session IS ?",
+            )
         row: Any = self._connection.execute(sql, place).fetchone()
         return row[0], optional_from_microseconds(row[1])
 
@@ -192,7 +209,7 @@ class TurnsTable:
         """Return the oldest turns of a session that were spoken and read, and that nobody has summed up."""
         rows = self._connection.execute(_UNSUMMARIZED, (session, self._scopes.find(scope), limit))
         with corrupt_on_error("turns"):
-            return [_turn(row) for row in rows]
+            return [turn_from_row(row) for row in rows]
 
     def mark_summarized(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
         """Note that the turns are summed up; says False, and changes nothing, if one is already, or gone."""
@@ -217,7 +234,8 @@ class TurnsTable:
         return total
 
 
-def _turn(row: Sequence[Any]) -> Turn:
+def turn_from_row(row: Sequence[Any]) -> Turn:
+    """Return the turn from the columns of `SELECT_TURNS`."""
     turn_id, session, role, speaker, content, occurred_at, created_at, relayed_by = row[:8]
     return Turn(
         id=turn_id,
@@ -264,6 +282,7 @@ _LINKS = (
     "SELECT e.source, e.target, e.type, e.weight FROM edges e "
     "CROSS JOIN memories a ON a.key = e.source CROSS JOIN memories b ON b.key = e.target "
     f"WHERE e.type {AMONG} AND a.scope = b.scope AND a.status = 'active' AND b.status = 'active' "
+    "AND (?2 IS NULL OR a.scope = ?2) "
     "ORDER BY e.source, e.target, e.type"
 )
 _MENTIONS = (
@@ -356,11 +375,13 @@ class DreamReadsTable:
                 ToolRun(key, from_microseconds(at), "successes" in from_json(text)) for key, at, text in rows
             ]
 
-    def links(self, types: Sequence[EdgeType]) -> EdgeColumns:
-        """Return the links of these types between active memories of one and the same scope, whichever."""
+    def links(self, types: Sequence[EdgeType], *, scope: Scope | None = None) -> EdgeColumns:
+        """Return the links of these types between active memories of one scope: this one, or any."""
         import numpy as np  # noqa: PLC0415 - most commands compute nothing
 
-        rows: list[Any] = self._connection.execute(_LINKS, (to_json(list(types)),)).fetchall()
+        rows: list[Any] = self._connection.execute(
+            _LINKS, (to_json(list(types)), self._scopes.owner(scope))
+        ).fetchall()
         sources, targets, kinds, weights = list(zip(*rows, strict=True)) or [()] * 4
         return EdgeColumns(
             sources=np.array(sources, np.int64),

@@ -202,11 +202,13 @@ class VectorsTable:
 
     def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], QuantizedVectors]:
         """Return the keys that have a vector, and their vectors in that order."""
-        from engramdb.store.sqlite.precision import decode_quantized  # noqa: PLC0415 - most commands compute nothing
+        from engramdb.store.sqlite.precision import decode_quantized, without_damaged  # noqa: PLC0415 - most commands compute nothing
 
         rows: list[Any] = self._connection.execute(_VECTORS_OF_KEYS, (space, to_json(list(keys)))).fetchall()
         dimension: int = single_value(self._connection, _DIMENSION, (space,))
-        return [key for key, _ in rows], decode_quantized([blob for _, blob in rows], dimension=dimension)
+        blobs, is_whole = without_damaged([blob for _, blob in rows], dimension=dimension)
+        good = [(key, blob) for (key, _), blob, is_good in zip(rows, blobs, is_whole, strict=True) if is_good]
+        return [key for key, _ in good], decode_quantized([blob for _, blob in good], dimension=dimension)
 
     def latest_change(self) -> int:
         """Return the cursor of the newest change in the store."""
@@ -220,12 +222,12 @@ class VectorsTable:
         """Return the memories that changed after a cursor, with their vectors in the space."""
         import numpy as np  # noqa: PLC0415 - most commands compute nothing
 
-        from engramdb.store.sqlite.precision import decode_quantized, row_bytes  # noqa: PLC0415 - most commands compute nothing
+        from engramdb.store.sqlite.precision import decode_quantized, without_damaged  # noqa: PLC0415 - most commands compute nothing
 
         rows = self._connection.execute(_CHANGES, (space, since, limit)).fetchall()
         columns = list(zip(*rows, strict=True)) or [()] * 10
         change, keys, scopes, when, statuses, layers, types, kinds, categories, blobs = columns
-        empty = bytes(row_bytes(dimension, _STORED_BITS))
+        whole, is_whole = without_damaged(blobs, dimension=dimension)
         return Changes(
             cursor=change[-1] if change else since,
             keys=np.array(keys, np.int64),
@@ -236,10 +238,8 @@ class VectorsTable:
             types=list(types),
             kinds=list(kinds),
             categories=list(categories),
-            has_vector=np.array([blob is not None for blob in blobs], np.bool_),
-            vectors=decode_quantized(
-                [empty if blob is None else blob for blob in blobs], dimension=dimension
-            ),
+            has_vector=is_whole,
+            vectors=decode_quantized(whole, dimension=dimension),
         )
 
 

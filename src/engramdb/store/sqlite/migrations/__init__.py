@@ -33,9 +33,10 @@ from engramdb.store.sqlite.migrations import m020_acts
 from engramdb.store.sqlite.migrations import m021_forgotten
 from engramdb.store.sqlite.migrations import m022_wordings
 from engramdb.store.sqlite.migrations import m023_moments
-from engramdb.store.sqlite.migrations import m027_files
+from engramdb.store.sqlite.migrations import m024_files
 from engramdb.store.sqlite.migrations import m025_scope_terms
 from engramdb.store.sqlite.migrations import m026_audit
+from engramdb.store.sqlite.migrations import m027_secret_names
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -69,9 +70,10 @@ MIGRATIONS = (
     m021_forgotten,
     m022_wordings,
     m023_moments,
-    m027_files,
+    m024_files,
     m025_scope_terms,
     m026_audit,
+    m027_secret_names,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
@@ -103,9 +105,11 @@ def version_of(connection: apsw.Connection, location: str) -> int:
     return int(version)
 
 
-def migrate(connection: apsw.Connection, location: str, *, now: datetime) -> None:
-    """Run the steps that the file has not had."""
-    while version_of(connection, location) < FORMAT_VERSION:
+def migrate(
+    connection: apsw.Connection, location: str, *, now: datetime, until: int = FORMAT_VERSION
+) -> None:
+    """Run the steps that the file has not had, all or those `until` a version."""
+    while version_of(connection, location) < until:
         connection.execute("BEGIN EXCLUSIVE")
         try:
             _step(connection, version_of(connection, location), now)
