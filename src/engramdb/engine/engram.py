@@ -1750,6 +1750,19 @@ class Engram:
         self._audit_reveal(secret)
         return found
 
+    def _named(self, memory_ids: Iterable[MemoryId], scope: Scope | None) -> Sequence[Memory]:
+        """Return memories, what they superseded and what superseded them, to mask what is told of them."""
+        found: dict[MemoryId, Memory] = {}
+        waiting, place = [*memory_ids], self._in(scope)
+        with self._parts.store.read() as tx:
+            while waiting and len(found) < _MAX_NAMED:
+                memory = tx.memories.get(waiting.pop(), scope=place)
+                if memory is not None and memory.id not in found:
+                    found[memory.id] = memory
+                    near = (memory.supersedes, memory.superseded_by)
+                    waiting += [one for one in near if one is not None and one not in found]
+        return list(found.values())
+
     def _audit_reveal(self, secret: Collection[Memory]) -> None:
         """Note that secrets are shown, each in the scope that it belongs to."""
         if not secret:
@@ -1825,6 +1838,8 @@ class Engram:
         return self._parts.clock.now()
 
 
+_MAX_NAMED = 500
+"""Memories that are looked up to mask what an answer tells of them."""
 SAID_BEFORE = 4
 """Turns before a page that may ask for the secret which its first turn tells."""
 

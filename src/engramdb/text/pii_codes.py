@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from engramdb.text.normalize import lazy
 from engramdb.text.pii_patterns import cue, is_placeholder
-from engramdb.text.pii_spoken import looks_random
+from engramdb.text.pii_spoken import awaits_answer, looks_random
 
 _NOT_INSIDE = r"(?<![A-Za-z0-9_.,:/$€£#@+-])"
 _NO_UNIT = (
@@ -219,9 +219,15 @@ def _entrances(text: str) -> Iterator[tuple[int, int]]:
             yield match.span("value")
 
 
+def names_code(text: str) -> bool:
+    """Return whether a text speaks of a code or number that may be secret."""
+    return cue("asked_code").search(text) is not None
+
+
 def answered_codes(text: str, before: str) -> Iterator[tuple[int, int]]:
     """Yield the code or number with which a text begins that answers a question for one."""
-    if cue("asked_code").search(before) and not cue("asked_other").search(before):
+    is_asked = cue("asked_code").search(before) and not cue("asked_other").search(before)
+    if is_asked and awaits_answer(before):
         found = _FIRST_CODE.search(text, 0, MAX_ANSWER_CHARACTERS)
         if found is not None and _is_in_capitals(found[0]):
             yield found.span()
