@@ -24,7 +24,8 @@ from engramdb.store.sqlite.checks import DERIVED_TABLES, UNREADABLE, is_intact_m
 from engramdb.store.sqlite.connection import connect, single_value, translate_errors
 from engramdb.store.sqlite.migrations import FORMAT_VERSION, migrate
 from engramdb.store.sqlite.read_only import beside, quoted_uri
-from engramdb.store.sqlite.rows import SELECTED
+from engramdb.store.sqlite.rows import SELECTED, from_row
+from engramdb.store.sqlite.turns import TurnsTable
 from engramdb.values.report import SalvagedTable, SalvageReport
 
 MAX_PROBES = 20_000
@@ -75,8 +76,12 @@ def _save(damaged: apsw.Connection, target: Path, *, key: bytes, layout: int, no
         tables = tuple(_copy_tables(damaged, new))
         dropped = _drop_orphans(new)
         migrate(new, str(target), now=now)
+        senseless = _drop_senseless(new)
+        for table, count in _drop_orphans(new).items():
+            dropped[table] = dropped.get(table, 0) + count
         changed = _changed_memories(new)
-    return SalvageReport(path="", read_from="", tables=_with_dropped(tables, dropped), changed=changed)
+    tables = _with_dropped(_with_senseless(tables, senseless), dropped)
+    return SalvageReport(path="", read_from="", tables=tables, changed=changed)
 
 
 def _open_damaged(source: Path, folder: Path, key: bytes, now: datetime) -> tuple[apsw.Connection, int]:
@@ -385,6 +390,46 @@ def _keys_without_rowid(new: apsw.Connection, broken: Sequence[Any]) -> Iterator
         for one in new.execute(f"PRAGMA foreign_key_list({table})").fetchall():
             if one[0] == number and one[2] != "scopes":
                 yield table, str(one[3]), str(one[2]), str(one[4] or "rowid")
+
+
+def _drop_senseless(new: apsw.Connection) -> dict[str, tuple[str, ...]]:
+    """Remove rows that can be read and are no memory or turn, and return their ids by table."""
+    memories = [str(row[-1]) for row in new.execute(_MEMORIES).fetchall() if not _is_memory(row[:-1])]
+    turns = TurnsTable(new)
+    said: list[str] = []
+    for key, name in new.execute("SELECT key, id FROM turns").fetchall():
+        try:
+            turns.page(after_key=int(str(key)) - 1, limit=1)
+        except StoreCorrupt:
+            said.append(str(name))
+    found = {"memories": tuple(memories), "turns": tuple(said)}
+    for table, ids in found.items():
+        new.executemany(f"DELETE FROM {table} WHERE id = ?", [(one,) for one in ids])
+    return found
+
+
+def _is_memory(row: Sequence[Any]) -> bool:
+    try:
+        from_row(row)
+    except StoreCorrupt:
+        return False
+    return True
+
+
+def _with_senseless(
+    tables: Sequence[SalvagedTable], senseless: dict[str, tuple[str, ...]]
+) -> tuple[SalvagedTable, ...]:
+    return tuple(
+        replace(
+            one,
+            rows=one.rows - len(ids),
+            lost=one.lost + len(ids),
+            ids=(*one.ids, *ids)[:MAX_NAMED],
+            why=one.why or ("a row makes no sense" if ids else ""),
+        )
+        for one in tables
+        for ids in [senseless.get(one.name, ())]
+    )
 
 
 def _changed_memories(new: apsw.Connection) -> tuple[str, ...]:
