@@ -100,7 +100,7 @@ def main() -> None:
         folder = Path(name)
         home = given.home if given.reader == "pack" else folder / "home"
         chosen = Settings(home=home, reader="rules" if given.reader == "rules" else "auto")
-        off = Settings(home=home, reader="rules", overrides={"capture": NO_SCAN})
+        off = Settings(home=home, reader=chosen.reader, overrides={"capture": NO_SCAN})
         with (
             Engram.open(folder / "screened.db", settings=chosen) as screened,
             Engram.open(folder / "naive.db", settings=off) as naive,

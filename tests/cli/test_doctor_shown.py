@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def test_what_was_done_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     """One rebuild mends several things; every verdict is as wide as the others."""
-    done = "made every derived index anew"
+    done = "rebuilt every derived index"
     report = DoctorReport(
         checks=(
             Check(name="file", ok=True, found="adds up"),

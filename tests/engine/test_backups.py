@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import time
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from engramdb import Engram, Settings
 from engramdb.engine.backups import KEPT_BACKUPS, back_up_if_due, folder_of, list_backups
-from engramdb.errors import StoreBusy, StoreNotFound
+from engramdb.errors import StorageError, StoreBusy, StoreNotFound
 from engramdb.testing import ManualClock, TinyEmbedder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_store_is_copied_once_a_day(engram: Engram, clock: ManualClock, store_path: Path) -> None:
@@ -98,3 +97,79 @@ def test_without_a_backup_there_is_nothing_to_restore(store_path: Path) -> None:
     """The error names the store."""
     with pytest.raises(StoreNotFound, match="no backup"):
         Engram.restore_backup(store_path)
+
+
+def test_a_clock_that_was_ahead_stops_no_backup(engram: Engram, clock: ManualClock, store_path: Path) -> None:
+    """Copies with a stamp of the future are not the last ones, and go before the copy just made."""
+    engram.remember("I like tea")
+    right = clock.now()
+    clock.advance(days=4000)
+    for _ in range(KEPT_BACKUPS):
+        clock.advance(days=2)
+        engram.backup()
+    clock.set(right + timedelta(days=2))
+
+    made = back_up_if_due(engram._parts)
+    again = back_up_if_due(engram._parts)
+    clock.advance(minutes=1)
+    asked_for = engram.backup()
+
+    assert made is not None
+    assert again is None
+    assert Path(made.path).exists()
+    assert Path(asked_for.path).exists()
+    assert len(list_backups(store_path)) == KEPT_BACKUPS
+
+
+def test_the_newest_backup_is_restored_after_the_clock_was_ahead(
+    store_path: Path, clock: ManualClock
+) -> None:
+    """Newest is what was made last, not what says so."""
+    with Engram.open(store_path, clock=clock, embedder=TinyEmbedder(), background=False) as engram:
+        right = clock.now()
+        clock.advance(days=400)
+        engram.backup()
+        clock.set(right + timedelta(minutes=1))
+        engram.remember("I like tea")
+        last = engram.backup()
+
+    assert Engram.restore_backup(store_path, clock=clock).backup == last.path
+
+
+def test_an_erasure_leaves_nothing_beside_backups(
+    engram: Engram, clock: ManualClock, store_path: Path
+) -> None:
+    """No room is kept for a copy, and a copy that goes takes along what lies beside it."""
+    memory = engram.remember("I like tea")
+    oldest = Path(engram.backup().path)
+    engram.erase(memory.id)
+    assert [one.name for one in folder_of(store_path).iterdir()] == [oldest.name]
+    for ending in ("-reserve", "-wal", "-shm"):
+        oldest.with_name(oldest.name + ending).write_bytes(b"")
+
+    for _ in range(KEPT_BACKUPS):
+        clock.advance(minutes=1)
+        engram.backup()
+
+    assert [one for one in folder_of(store_path).iterdir() if one.name.startswith(oldest.name)] == []
+
+
+@pytest.mark.parametrize("what", ["file", "dangling link", "no permission"])
+def test_a_folder_of_backups_that_cannot_be_made_is_our_error(
+    engram: Engram, store_path: Path, what: str
+) -> None:
+    """The error names the path."""
+    folder = folder_of(store_path)
+    if what == "file":
+        folder.touch()
+    elif what == "dangling link":
+        folder.symlink_to(store_path.with_name("nowhere"))
+    else:
+        if os.geteuid() == 0:
+            pytest.skip("root may write everywhere")
+        store_path.parent.chmod(0o500)
+    try:
+        with pytest.raises(StorageError, match="backups"):
+            engram.backup()
+    finally:
+        store_path.parent.chmod(0o700)

@@ -76,3 +76,23 @@ def test_a_text_is_imported_as_a_file_is(engram: Engram) -> None:
     assert engram.list() == []
     assert engram.import_text("a.txt", "The crane was sold.").added == 1
     assert engram.import_text("a.txt", "The crane was sold.").already == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "mapping"),
+    [
+        ("a.md", "half \ud800 a pair", None),
+        ("a\ud800.md", "whole", None),
+        ("a.csv", "a,b\n1,2", {"content": "\ud800"}),
+        ("a.csv", "a,b\n1,2", {"\ud800": "a"}),
+    ],
+    ids=["text", "name", "column", "field"],
+)
+def test_half_a_surrogate_pair_is_our_error(
+    engram: Engram, name: str, text: str, mapping: dict[str, str] | None
+) -> None:
+    """Wherever it stands, it could be handed to nobody."""
+    with pytest.raises(InvalidContent, match="surrogate"):
+        engram.import_text(name, text, mapping=mapping)
+
+    assert engram.list() == []

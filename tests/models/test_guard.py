@@ -173,6 +173,91 @@ def test_one_call_at_a_time_probes(guard: ForeignGuard, watch: Stopwatch) -> Non
     assert ask(guard, probe) == "first"
 
 
+def together(count: int, call: Callable[[], object]) -> None:
+    """Make calls in threads of their own, all admitted before the first of them ends."""
+    threads = [threading.Thread(target=call) for _ in range(count)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(timeout=30)
+    assert not any(one.is_alive() for one in threads)
+
+
+@pytest.mark.parametrize("count", [FAILURES_TO_OPEN, 12, 40])
+def test_calls_that_fail_together_are_one_reason_to_pause(guard: ForeignGuard, count: int) -> None:
+    """However many were under way when the breaker opened: none of them was a probe."""
+    all_in = threading.Barrier(count)
+
+    def fail_together() -> None:
+        all_in.wait(timeout=30)
+        fail()
+
+    def call() -> None:
+        with pytest.raises(ModelUnavailable):
+            ask(guard, fail_together, seconds=30)
+
+    together(count, call)
+
+    (state,) = guard.states()
+    assert (state.retry_seconds, state.failures) == (FIRST_PAUSE_SECONDS, count)
+
+
+@pytest.mark.parametrize("ends", ["fails", "is left off"])
+def test_a_call_from_before_neither_ends_a_probe_nor_counts_as_one(
+    guard: ForeignGuard, watch: Stopwatch, ends: str
+) -> None:
+    """It began before the breaker opened and ends while another call probes the part."""
+    breaker = guard.breaker("part")
+    before = breaker.admit(ModelUnavailable)
+    for _ in range(FAILURES_TO_OPEN):
+        with pytest.raises(ModelUnavailable):
+            ask(guard, fail)
+    watch.now += FIRST_PAUSE_SECONDS + 0.1
+    assert isinstance(before, int)
+
+    def probe() -> str:
+        if ends == "fails":
+            breaker.failed(ModelUnavailable("late"), admitted=before, seconds=20)
+        else:
+            breaker.left_off(before)
+        with pytest.raises(ModelUnavailable, match="left alone"):
+            ask(guard, lambda: pytest.fail("a second probe beside the first"))
+        return "works"
+
+    assert ask(guard, probe) == "works"
+    breaker.failed(ModelUnavailable("later still"), admitted=before, seconds=20)
+    assert guard.states() == ()
+
+
+def look(guard: ForeignGuard) -> object:
+    """Look at an attribute of the part, which works."""
+    return guard.call(
+        "part",
+        lambda: "name",
+        failure=ModelUnavailable,
+        check=lambda one: one,
+        timeout_seconds=5,
+        is_work=False,
+    )
+
+
+def test_a_look_at_an_attribute_closes_no_breaker(guard: ForeignGuard, watch: Stopwatch) -> None:
+    """A part whose name can be read and that fails at its work is left alone, and stays so."""
+    for _ in range(FAILURES_TO_OPEN):
+        look(guard)
+        with pytest.raises(ModelUnavailable):
+            ask(guard, fail)
+    (opened,) = guard.states()
+    watch.now += FIRST_PAUSE_SECONDS + 0.1
+    look(guard)
+    with pytest.raises(ModelUnavailable, match="ZeroDivisionError"):
+        ask(guard, fail)
+    (longer,) = guard.states()
+
+    assert (opened.failures, opened.state) == (FAILURES_TO_OPEN, "open")
+    assert longer.retry_seconds == 2 * FIRST_PAUSE_SECONDS
+
+
 def test_a_success_forgets_earlier_failures(guard: ForeignGuard) -> None:
     """Four failures, a success and four failures leave the breaker closed."""
     for _ in range(2):

@@ -10,6 +10,17 @@ from engramdb.text.pii import CONFIDENTIAL, PiiKind, classify, conceal_secrets, 
 from engramdb.values import SecurityTier
 
 SECRETS = (
+    "the puk is 12345678",
+    "to get into the office you type 7731 and then hash",
+    "The garage opens with 9-1-7-3",
+    "the passcode for the gym locker is my birth year, 1988",
+    "he told me how to open the safe, he said twenty-two left, nine right, forty left",
+    "my login is ann / tulip99",
+    "New code is 58310, Karolina already has it",
+    "the hotel safe jammed, he had set it to 190466",
+    "my password's hunter2canA",
+    "login for the router: admin/canRouter9",
+    "temporary password, Heifer-Jotun-55",
     "SMS says 482 913 don't share with anyone",
     "the spare phone unlocks with four eight one five",
     "our house alarm: seven seven two one then off",
@@ -83,6 +94,11 @@ PERSONAL = (
     "jana.k@posteo.de",
 )
 ORDINARY = (
+    "the flight BA2490 lands 14:35",
+    "the key metric is 4711 signups",
+    "our house number is 4711",
+    "type 2024 into the year field",
+    "the promo code is SAVE2024",
     "port 5432 is taken",
     "the PIN header on the board has 40 pins",
     "use pin 12 for the LED",
@@ -158,6 +174,16 @@ def test_what_unlocks_or_identifies_is_confidential_and_can_be_masked(text: str)
     assert any(span.kind in CONFIDENTIAL for span in found.spans)
     masked = conceal_secrets(text)
     assert all(text[span.start : span.end] not in masked for span in found.spans if span.kind in CONFIDENTIAL)
+
+
+@pytest.mark.parametrize("end", ["\n-----END OPENSSH PRIVATE KEY-----", ""])
+def test_a_private_key_is_masked_whole(end: str) -> None:
+    """Not its first line alone, and also where the end was cut off."""
+    body = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtz"
+    masked = conceal_secrets(f"here it is:\n-----BEGIN OPENSSH PRIVATE KEY-----\n{body}\n{body}{end}")
+    assert body not in masked
+    assert "PRIVATE KEY" not in masked
+    assert masked.startswith("here it is:")
 
 
 @pytest.mark.parametrize("text", PERSONAL)

@@ -35,7 +35,7 @@ from engramdb.values import (
     SchedulerState,
     StatusReport,
 )
-from engramdb.values.report import RestoredBackup, SalvageReport
+from engramdb.values.report import NOT_IN_LAYOUT, RestoredBackup, SalvageReport
 from engramdb.verbs.errors import FAILED
 from engramdb.verbs.store import Enriched, Rebuilt
 from engramdb.verbs.wording import part
@@ -236,7 +236,7 @@ def _salvage(run: Run) -> None:
     settings = run.shared.settings()
     saved = engine().salvage(settings.store_location, run.asked.salvage, settings=settings)
     run.present(saved, show_salvaged)
-    if saved.lost or saved.changed:
+    if saved.lost or saved.changed or saved.mended or saved.notes:
         talk("The damaged store was left as it is. Look at the new one, then put it in its place.")
         raise click.exceptions.Exit(FAILED)
     talk("Nothing is lost.")
@@ -244,15 +244,21 @@ def _salvage(run: Run) -> None:
 
 def show_salvaged(saved: SalvageReport) -> None:
     """Show what was saved and what is lost, table by table."""
-    rows = [[one.name, str(one.rows), str(one.lost), one_line(one.why)] for one in saved.tables]
-    show_table(
-        ["table", "saved", "lost", "why"], [row for row in rows if row[1:3] != ["0", "0"]], numbers={1, 2}
-    )
+    gone = [one.name for one in saved.tables if one.why == NOT_IN_LAYOUT and not one.rows]
+    told = [one for one in saved.tables if (one.rows or one.lost) and one.name not in gone]
+    rows = [[one.name, str(one.rows), str(one.lost), one_line(one.why)] for one in told]
+    show_table(["table", "saved", "lost", "why"], rows, numbers={1, 2})
+    if gone:
+        out(f"not found in the file, with whatever they held: {', '.join(sorted(gone))}")
     for one in saved.tables:
         if one.ids and one.name in ("memories", "turns"):
             out(f"lost {one.name}: {', '.join(one.ids)}")
     if saved.changed:
         out(f"saved, but not as they were stored: {', '.join(saved.changed)}")
+    if saved.mended:
+        out(f"saved with a default for what made no sense: {', '.join(saved.mended)}")
+    for note in saved.notes:
+        out(one_line(note))
     out(f"saved to {saved.path}")
 
 

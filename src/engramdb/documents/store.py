@@ -131,9 +131,14 @@ class DocumentStore:
         return found
 
     def latest(
-        self, place: tuple[str, ...], *, limit: int, within: bool = False, scope: Scope | None = None
+        self,
+        place: tuple[str, ...],
+        *,
+        limit: int | None = None,
+        within: bool = False,
+        scope: Scope | None = None,
     ) -> Sequence[Document]:
-        """Return the documents of a place that were stored last, the oldest of them first."""
+        """Return the documents of a place that were stored last, or all, the oldest of them first."""
         with self._parts.store.read() as tx:
             found = tx.documents.latest(self._range(place, scope, within=within), limit=limit)
         return list(reversed(found))

@@ -250,31 +250,43 @@ class AuditedCall:
         )
 
 
-DOCUMENTS_READ: Final = frozenset({"get", "list", "latest", "places", "find", "holders", "search"})
+CAPTURED: Final = frozenset({"compaction", "task_result", "finding", "tool_run"})
+DOCUMENTS_WRITTEN: Final = frozenset(
+    {"put", "write", "remove", "clear", "take_back", "prune", "prune_quietly"}
+)
+"""Verbs of the parts that write; every other one counts as a search."""
 
 
 class AuditedPart:
     """A part of the engine with verbs of its own, audited like the engine's."""
 
-    def __init__(self, engram: Engram, part: object, *, searches: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, engram: Engram, part: object, *, writes: frozenset[str], reading: Action = Action.INSIGHT
+    ) -> None:
         self.part = part
         self._engram = engram
-        self._searches = searches
+        self._writes = writes
+        self._reading = reading
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.part, name)
         if not callable(found) or name.startswith("_"):
             return found
-        action = Action.DOCUMENTS if name in self._searches else Action.REMEMBER
+        action = Action.REMEMBER if name in self._writes else self._reading
 
         @functools.wraps(found)
         def call(*args: Any, **kwargs: Any) -> Any:
+            if _IS_INSIDE.get():
+                return found(*args, **kwargs)
             visit = AuditedCall(self._engram, name, action, kwargs)
+            inside = _IS_INSIDE.set(True)
             try:
                 answer = found(*args, **kwargs)
             except EngramError as exc:
                 visit.note_error(exc)
                 raise
+            finally:
+                _IS_INSIDE.reset(inside)
             visit.note_answer(answer)
             return answer
 

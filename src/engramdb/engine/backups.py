@@ -18,7 +18,9 @@ from engramdb.clock import Clock
 from engramdb.engine.erasing import registered_file
 from engramdb.errors import StorageError, StoreNotFound
 from engramdb.settings import Settings
-from engramdb.store.sqlite.backups import restore_copy
+from engramdb.store.sqlite.backups import restore_copy, translate_file_errors
+from engramdb.store.sqlite.read_only import ENDINGS, beside
+from engramdb.store.sqlite.reserve import ENDING as RESERVE_ENDING
 from engramdb.values import Action, Actor, AuditEvent, Backup
 from engramdb.values.files import FileKind
 from engramdb.values.report import RestoredBackup
@@ -40,17 +42,25 @@ def folder_of(store: Path) -> Path:
     return store.with_name(f"{store.name}.backups")
 
 
-def list_backups(store: Path) -> list[Backup]:
-    """Return the backups beside a store, newest first."""
+def list_backups(store: Path, *, now: datetime | None = None) -> list[Backup]:
+    """
+    Return the backups beside a store, newest first.
+
+    Those with a stamp after `now` come last: they were made while the clock was ahead.
+    """
     try:
-        found = sorted(folder_of(store).glob("*.db"), reverse=True)
-        return [
-            Backup(path=str(one), size_bytes=one.stat().st_size, made_at=_made_at(one))
-            for one in found
-            if _made_at(one) is not None
+        found = [
+            Backup(path=str(one), size_bytes=one.stat().st_size, made_at=made_at)
+            for one in sorted(folder_of(store).glob("*.db"), reverse=True)
+            if (made_at := _made_at(one)) is not None
         ]
     except OSError:
         return []
+    return found if now is None else sorted(found, key=lambda one: _is_ahead(one, now))
+
+
+def _is_ahead(backup: Backup, now: datetime) -> bool:
+    return backup.made_at is not None and backup.made_at > now
 
 
 def back_up_if_due(parts: Parts) -> Backup | None:
@@ -64,11 +74,12 @@ def back_up_if_due(parts: Parts) -> Backup | None:
 
 def is_due(parts: Parts) -> bool:
     """Return whether the last copy, or else the store itself, is older than a day."""
-    made = [one.made_at for one in list_backups(Path(parts.store.location)) if one.made_at is not None]
-    described = parts.store.describe()
-    last = made[0] if made else described.get("made_at")
-    limit = parts.clock.now() - timedelta(hours=BACKUP_HOURS)
-    return isinstance(last, datetime) and last < limit
+    now = parts.clock.now()
+    made = [one.made_at for one in list_backups(Path(parts.store.location)) if not _is_ahead(one, now)]
+    last = made[0] if made else parts.store.describe().get("made_at")
+    if not isinstance(last, datetime):
+        return False
+    return last > now or last < now - timedelta(hours=BACKUP_HOURS)  # one made ahead is of unknown age
 
 
 def back_up(parts: Parts) -> Backup:
@@ -76,13 +87,16 @@ def back_up(parts: Parts) -> Backup:
     store = Path(parts.store.location)
     now = parts.clock.now().astimezone(UTC)
     folder = folder_of(store)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    folder.chmod(0o700)
+    with translate_file_errors(folder):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
     target = folder / f"{store.stem}-{now.strftime(_STAMP)}.db"
     done = write_backup(parts, target)
-    old = [Path(one.path) for one in list_backups(store)[KEPT_BACKUPS:]]
-    for one in old:
-        one.unlink(missing_ok=True)
+    old = [Path(one.path) for one in list_backups(store, now=now)[KEPT_BACKUPS:]]
+    with translate_file_errors(folder):
+        for one in old:
+            for ending in (*ENDINGS, RESERVE_ENDING):
+                beside(one, ending).unlink(missing_ok=True)
     with parts.store.atomic() as tx:
         for one in old:
             tx.files.drop(os.path.realpath(one))
@@ -103,7 +117,7 @@ def write_backup(parts: Parts, target: Path, *, given: str = "", actor: Actor | 
 def restore_backup(store: Path, backup: Path | None, *, settings: Settings, clock: Clock) -> RestoredBackup:
     """Put a backup, the newest unless named, in the place of a store; what was there is kept aside."""
     if backup is None:
-        known = list_backups(store)
+        known = list_backups(store, now=clock.now())
         if not known:
             raise StoreNotFound(f"there is no backup beside {store}", hint="Name the file of a copy.")
         backup = Path(known[0].path)
@@ -118,6 +132,6 @@ def restore_backup(store: Path, backup: Path | None, *, settings: Settings, cloc
 
 def _made_at(path: Path) -> datetime | None:
     try:
-        return datetime.strptime(path.stem.rpartition("-")[2] + "", _STAMP).replace(tzinfo=UTC)
+        return datetime.strptime(path.stem.rpartition("-")[2], _STAMP).replace(tzinfo=UTC)
     except ValueError:
         return None

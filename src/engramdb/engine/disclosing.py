@@ -35,6 +35,9 @@ LISTED: Final = {
     "resume": "working memory",
 }
 """The audience of verbs that show more than an answer."""
+DOCUMENTS_FOUND: Final = frozenset({"list", "search"})
+"""What these find, an agent sees masked: whoever asks reaches them. What is named by place and key, or is
+written or taken back, is the program's own and given back whole; so is everything to a person's program."""
 
 
 def discloses(kind: type[Kind]) -> type[Kind]:
@@ -83,6 +86,20 @@ class DisclosingPart:
 
         @functools.wraps(found)
         def call(*args: Any, **kwargs: Any) -> Any:
-            return as_shown(self._engram, name, found(*args, **kwargs))
+            return self._shown(name, found(*args, **kwargs))
 
         return call
+
+    def _shown(self, name: str, answer: Any) -> Any:
+        return as_shown(self._engram, name, answer)
+
+
+class DisclosingDocuments(DisclosingPart):
+    """The document store, whose documents are masked where an agent finds them."""
+
+    def _shown(self, name: str, answer: Any) -> Any:
+        from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
+
+        audience = self._engram.viewer.audience
+        is_own = name not in DOCUMENTS_FOUND or audience is Audience.PERSON
+        return answer if is_own else disclose(answer, audience)

@@ -39,7 +39,7 @@ _DERIVED = frozenset(
 
 _TABLE = "table "
 """How the check of a damaged table is called."""
-REBUILT = "made every derived index anew from the memories, and embedded what waited"
+REBUILT = "rebuilt every derived index from the memories, and embedded what waited"
 EMBEDDED = "embedded what waited"
 
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
 from msgspec.structs import replace
 
 from engramdb.clock import Clock, SystemClock
-from engramdb.engine.auditing import DOCUMENTS_READ, AuditedPart, audits
-from engramdb.engine.disclosing import DisclosingPart, discloses
+from engramdb.engine.auditing import CAPTURED, DOCUMENTS_WRITTEN, AuditedPart, audits
+from engramdb.engine.disclosing import DisclosingDocuments, DisclosingPart, discloses
 from engramdb.engine.parts import Own, Parts, assemble
 from engramdb.errors import (
     AccessDenied,
@@ -262,13 +262,20 @@ class Engram:
     @property
     def capture(self) -> AgentCapture:
         """Verbs for what agents produce besides talk: compactions, task results, findings, tool runs."""
-        part = AuditedPart(self, self._parts.agent_capture)
-        return cast("AgentCapture", DisclosingPart(self, part))
+        part = DisclosingPart(self, self._parts.agent_capture)
+        return cast("AgentCapture", AuditedPart(self, part, writes=CAPTURED))
 
     @property
     def documents(self) -> DocumentStore:
-        """Documents that other programs store word for word, and recall among what was remembered of them."""
-        return cast("DocumentStore", AuditedPart(self, self._parts.documents, searches=DOCUMENTS_READ))
+        """
+        Documents that other programs store word for word, and recall among what was remembered of them.
+
+        What an agent finds by `list` and `search` has its secrets masked; by key and place a program gets its
+        own back whole.
+        """
+        part = DisclosingDocuments(self, self._parts.documents)
+        audited = AuditedPart(self, part, writes=DOCUMENTS_WRITTEN, reading=Action.DOCUMENTS)
+        return cast("DocumentStore", audited)
 
     @property
     def shelf(self) -> DocumentStore:

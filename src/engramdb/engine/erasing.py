@@ -104,7 +104,7 @@ def _of_backup(parts: Parts, file: WrittenFile, order: FileErasure) -> ErasedFil
     settings = replace(
         parts.settings, store=file.path, busy_timeout_seconds=_BACKUP_TIMEOUT_SECONDS, durability="full"
     )
-    with closing(open_store(settings, now=parts.clock.now())) as copy:
+    with closing(open_store(settings, now=parts.clock.now(), is_copy=True)) as copy:
         request = ErasureRequest(
             store=copy,
             scope=order.user_scope or Scope(),

@@ -464,8 +464,9 @@ class Parts:
         self._workers["index"].submit("index loading", self._load_indexes, retry=False)
         self._workers["reader"].submit("reading", lambda: self.turn_reader.read(None))
         self._workers["reader"].every(UPKEEP_SECONDS, "upkeep", self._keep_up)
-        self._workers["summaries"].submit("backup", self._back_up, delay_seconds=BACKUP_DELAY_SECONDS)
-        self._workers["summaries"].every(BACKUP_LOOK_SECONDS, "daily backup", self._back_up)
+        summaries = self._workers["summaries"]
+        summaries.submit("daily backup", self._back_up, key="first", delay_seconds=BACKUP_DELAY_SECONDS)
+        summaries.every(BACKUP_LOOK_SECONDS, "daily backup", self._back_up)
         if dream:
             self.scheduler.start()
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from engramdb.clock import Clock
 from engramdb.engine.assemble import chosen_embedder
-from engramdb.errors import EmbeddingError
+from engramdb.errors import EmbeddingError, StorageError
 from engramdb.index.rebuild import embed_pending, rebuild_terms, rebuild_turns
 from engramdb.models.embedder import Embedder
 from engramdb.settings import Settings
@@ -28,8 +28,7 @@ def salvage_file(
 ) -> SalvageReport:
     """Save the rows of a file that need not open as a store."""
     found = salvage(source, target, key=bytes.fromhex(settings.key), now=clock.now())
-    finish(found, settings, clock, embedder or chosen_embedder(settings))
-    return found
+    return finish(found, settings, clock, embedder or chosen_embedder(settings))
 
 
 def salvage_open(parts: Parts, target: Path) -> SalvageReport:
@@ -38,12 +37,21 @@ def salvage_open(parts: Parts, target: Path) -> SalvageReport:
     assert isinstance(parts.store, SqliteStore)  # noqa: S101 - the only kind of store there is
     with parts.store.read() as tx:
         found = salvage(Path(parts.store.location), target, key=key, now=now, opened=tx.connection)
-    finish(found, parts.settings, parts.clock, parts.embedder)
+    return finish(found, parts.settings, parts.clock, parts.embedder)
+
+
+def finish(found: SalvageReport, settings: Settings, clock: Clock, embedder: Embedder) -> SalvageReport:
+    """Make what is derived in the new store; the report comes back whatever happens."""
+    try:
+        _make_indexes(found, settings, clock, embedder)
+    except StorageError as exc:
+        note = f"its indexes could not be made ({exc.code} {exc.message}): `engram doctor --fix` tries again"
+        return replace(found, notes=(*found.notes, note))
     return found
 
 
-def finish(found: SalvageReport, settings: Settings, clock: Clock, embedder: Embedder) -> None:
-    """Make what is derived in the new store; what cannot be embedded now waits."""
+def _make_indexes(found: SalvageReport, settings: Settings, clock: Clock, embedder: Embedder) -> None:
+    """Make the indexes; what cannot be embedded now waits."""
     store = open_store(replace(settings, store=found.path), now=clock.now())
     try:
         rebuild_terms(store)

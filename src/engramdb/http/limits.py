@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from typing import Final
 
 from msgspec import Struct
@@ -47,5 +46,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     @property
     def max_open_connections(self) -> int:
         """Connections at once, as far as half the files that this process may open go."""
+        try:
+            import resource  # noqa: PLC0415 - not on every system
+        except ImportError:
+            return self.max_connections
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return self.max_connections if files < 0 else min(self.max_connections, max(1, files // 2))

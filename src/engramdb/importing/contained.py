@@ -25,6 +25,7 @@ from engramdb.errors import ContentTooLarge, ImportStopped, InvalidContent, Serv
 from engramdb.importing.read import KindedRecord, read_source
 from engramdb.importing.source import BrokenRecord, SkippedFile, SourceFile, SourceMessage, SourceStatement
 from engramdb.settings import child_environment
+from engramdb.text.normalize import is_text
 from engramdb.values import ImportKind
 
 MAX_SECONDS: Final = 20.0
@@ -89,6 +90,8 @@ def read_contained(
     limits: ReadLimits = ReadLimits(),
 ) -> Iterator[KindedRecord]:
     """Yield the records of a text, read by a child; raises `ImportStopped` where it comes to no end."""
+    if not all(is_text(one) for one in (name, text, *(mapping or {}).keys(), *(mapping or {}).values())):
+        raise InvalidContent("a text holds half a surrogate pair", hint="Decode the text properly first.")
     task = _Task(name=name, text=text.encode(), kind=kind, mapping=dict(mapping or {}), limits=limits)
     if not _slots.acquire(timeout=_WAIT_SECONDS):
         raise ServerBusy(f"{MAX_CHILDREN} imports are being read already")

@@ -23,7 +23,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from engramdb.errors import SearchError
+from engramdb.errors import EngramError, SearchError
 from engramdb.health import FOREIGN_INDEX, Health
 from engramdb.models.guard import ForeignGuard
 from engramdb.store.contract import QuantizedVectors
@@ -137,7 +137,9 @@ class ForeignBackend:
         if not self._failure:
             return
         with self._lock:
-            if self._is_closed or not self._failure or self._breaker.refusal(SearchError) is not None:
+            if self._is_closed or not self._failure:
+                return
+            if isinstance(self._breaker.admit(SearchError), EngramError):
                 return
             with suppress(queue.Empty):
                 while True:

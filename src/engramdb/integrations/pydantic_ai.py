@@ -101,14 +101,14 @@ class EngramConversation:
     def _history(self, limit: int | None) -> list[ModelMessage]:
         documents = self._engram.documents
         if limit is None:
-            return _messages(documents.list(self._place, scope=self._scope))
+            return _messages(documents.latest(self._place, scope=self._scope))
         if limit <= 0:
             return []
         latest = _messages(documents.latest(self._place, limit=limit, scope=self._scope))
         starts = [place for place, one in enumerate(latest) if _is_prompt(one)]
         if starts:
             return latest[starts[0] :]
-        whole = _messages(documents.list(self._place, scope=self._scope))
+        whole = _messages(documents.latest(self._place, scope=self._scope))
         starts = [place for place, one in enumerate(whole) if _is_prompt(one)]
         return whole[starts[-1] :] if starts else latest
 

@@ -50,11 +50,9 @@ class Transcript:
 
     def values(self, limit: int | None = None) -> list[Any]:
         """Return the messages, or the latest of them, in their order."""
-        documents = self._engram.documents
-        if limit is None:
-            return [item.value for item in documents.list(self._place, scope=self._scope)]
-        if limit <= 0:
+        if limit is not None and limit <= 0:
             return []
+        documents = self._engram.documents
         return [item.value for item in documents.latest(self._place, limit=limit, scope=self._scope)]
 
     def add(self, messages: Sequence[TranscriptMessage]) -> None:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from engramdb.errors import EngramError, InjectionBlocked
 from engramdb.policy import CapturePolicy
 from engramdb.text.injection import scan
+from engramdb.text.sentences import sentences
 from engramdb.values import Actor, ActorKind, Provenance, Role, Source, Voice
 
 JUDGED: Final = "hostile wording"
@@ -51,6 +52,10 @@ class Screening(Struct, frozen=True):
 
 HARMLESS_BELOW: Final = 0.05
 """Below this chance a judge overrules patterns: "Ann told Bob to ignore the instructions of the manual"."""
+REFUSED_FROM: Final = 0.35
+"""The chance that a judge must give besides sure patterns, before a text is refused."""
+MAX_SENTENCES: Final = 12
+"""Of a text, judged one by one as well: harmless sentences before an order would hide it in the whole."""
 
 
 class Screen(Struct, frozen=True):
@@ -63,11 +68,13 @@ class Screen(Struct, frozen=True):
         """Return how suspicious a text is for somebody's words, and what follows from that."""
         found = scan(text)
         chance = self._chance(text, found.score)
-        score = found.score if chance is None else combine_scores(found.score, chance)
         is_person = origin is Authorship.PERSON
         policy = self.policy
+        may_overrule = is_person or found.score < policy.injection_reject_above
+        score = combine_scores(found.score, chance, may_overrule=may_overrule)
         flag_above = policy.injection_flag_person_above if is_person else policy.injection_flag_above
-        is_sure = found.score >= policy.injection_reject_above and score >= policy.injection_flag_above
+        is_judged_so = chance is None or chance >= REFUSED_FROM
+        is_sure = found.score >= policy.injection_reject_above and is_judged_so
         return Screening(
             score=score,
             reasons=found.reasons or (JUDGED,),
@@ -83,14 +90,21 @@ class Screen(Struct, frozen=True):
         if self.judge is None:
             return None
         try:
-            return self.judge.chance(text, patterns=patterns)
+            whole = self.judge.chance(text, patterns=patterns)
+            parts = sentences(text)[:MAX_SENTENCES]
+            if len(parts) < 2:
+                return whole
+            return max(whole, *(self.judge.chance(one, patterns=scan(one).score) for one in parts))
         except EngramError:  # noted in health; the patterns decide alone
             return None
 
 
-def combine_scores(patterns: float, chance: float) -> float:
-    """Return the greater of both, unless the judge is sure that patterns met a harmless text."""
-    return max(patterns, chance) if chance >= HARMLESS_BELOW else chance
+def combine_scores(patterns: float, chance: float | None, *, may_overrule: bool = True) -> float:
+    """Return the greater of both, unless the judge is sure of a harmless text and may overrule patterns."""
+    if chance is None:
+        return patterns
+    is_overruled = may_overrule and chance < HARMLESS_BELOW
+    return chance if is_overruled else max(patterns, chance)
 
 
 def origin_of(provenance: Provenance, actor: Actor | None = None) -> Authorship:

@@ -84,17 +84,20 @@ class Breaker:
         self._pause = 0.0
         self._until: float | None = None
         self._is_probing = False
+        self._round = 0
+        """Goes up when it opens and when a probe begins, so that calls from before can be told."""
         self._last: _Failure | None = None
 
-    def refusal(self, failure: type[EngramError]) -> EngramError | None:
-        """Return why the part may not be called now; None admits the caller, who must say how it ended."""
+    def admit(self, failure: type[EngramError]) -> int | EngramError:
+        """Return a number with which the caller must say how its call ended, or why it may not call now."""
         with self._lock:
             if self._until is None or self._last is None:
-                return None
+                return self._round
             left = self._until - self._monotonic()
             if left <= 0 and not self._is_probing:
                 self._is_probing = True
-                return None
+                self._round += 1
+                return self._round
             last, when = self._last, f"in {left:.0f} s" if left >= 1 else "in a moment"
             kind = last.kind if issubclass(last.kind, failure) else failure
             told = f"{last.message}; left alone after {self._failures} failures, tried again {when}"
@@ -106,9 +109,23 @@ class Breaker:
             self._failures, self._pause, self._until, self._last = 0, 0.0, None, None
             self._is_probing = False
 
-    def failed(self, error: EngramError, *, seconds: float = 0.0, is_final: bool = False) -> None:
-        """Count a failure that took this long, and open where it is one too many, or `is_final`."""
+    def failed(
+        self,
+        error: EngramError,
+        *,
+        admitted: int | None = None,
+        seconds: float = 0.0,
+        is_final: bool = False,
+    ) -> None:
+        """
+        Count a failure that took this long, and open where it is one too many, or `is_final`.
+
+        A call that was under way when the breaker opened lengthens no pause and ends no probe.
+        """
         with self._lock:
+            if self._is_from_before(admitted):
+                self._failures += self._until is not None
+                return
             self._failures += 1
             self._last = _Failure(type(error), error.message, error.hint)
             is_open, self._is_probing = self._until is not None, False
@@ -116,11 +133,13 @@ class Breaker:
                 least = max(FIRST_PAUSE_SECONDS, PAUSE_PER_LOST_SECOND * seconds)
                 self._pause = min(max(2 * self._pause, least), LONGEST_PAUSE_SECONDS)
                 self._until = self._monotonic() + self._pause
+                self._round += 1
 
-    def left_off(self) -> None:
-        """Forget a call whose caller was interrupted: it says nothing about the part."""
+    def left_off(self, admitted: int) -> None:
+        """Forget a call that says nothing about the part, such as one whose caller was interrupted."""
         with self._lock:
-            self._is_probing = False
+            if not self._is_from_before(admitted):
+                self._is_probing = False
 
     def half_open(self) -> None:
         """Let the next call probe the part at once, because a person asks."""
@@ -144,6 +163,9 @@ class Breaker:
                 reason=None if self._last is None else f"{self._last.kind.code} {self._last.message}",
             )
 
+    def _is_from_before(self, admitted: int | None) -> bool:
+        return admitted is not None and admitted != self._round
+
 
 # Threads that foreign calls run in: one that hangs is left behind, and counted until it returns.
 
@@ -163,7 +185,7 @@ class CallThreads:
     Runs calls under a deadline, in daemon threads that are used again.
 
     Used again because libraries that compute keep pools by thread, and a new thread for each call would make
-    them anew.
+    them once more.
     """
 
     def __init__(self, part: str) -> None:
@@ -317,9 +339,9 @@ class ForeignGuard:
         part of what is said of a failure. A look at an attribute is no work, and no sign that a part works.
         """
         breaker = self.breaker(part)
-        refused = breaker.refusal(failure)
-        if refused is not None:
-            raise refused
+        admitted = breaker.admit(failure)
+        if isinstance(admitted, EngramError):
+            raise admitted
         began = self._monotonic()
         try:
             if timeout_seconds is None:
@@ -327,19 +349,21 @@ class ForeignGuard:
             else:
                 result = check(self._threads_of(part).run(run, timeout_seconds))
         except REFUSALS:  # of ours only: what is wrong is the request
-            breaker.left_off()
+            breaker.left_off(admitted)
             raise
         except Exception as exc:  # noqa: BLE001 - the border: every failure of a part ends here
             error = _explained(part, exc, failure, texts)
         except BaseException:  # the caller was interrupted, which says nothing about the part
-            breaker.left_off()
+            breaker.left_off(admitted)
             raise
         else:
-            breaker.succeeded()
             if is_work:
+                breaker.succeeded()
                 self.health.succeeded(part)
+            else:
+                breaker.left_off(admitted)
             return result
-        breaker.failed(error, seconds=self._monotonic() - began)
+        breaker.failed(error, admitted=admitted, seconds=self._monotonic() - began)
         self.health.failed(part, error)
         raise error
 

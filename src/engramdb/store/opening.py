@@ -10,8 +10,8 @@ from engramdb.store.contract import Store
 from engramdb.store.sqlite.store import SqliteStore
 
 
-def open_store(settings: Settings, *, now: datetime) -> Store:
-    """Open or create the store that the settings name."""
+def open_store(settings: Settings, *, now: datetime, is_copy: bool = False) -> Store:
+    """Open or create the store that the settings name; beside one that is a copy no room is kept free."""
     location = settings.store_location
     if "://" in location:
         scheme = location.partition("://")[0]
@@ -27,4 +27,5 @@ def open_store(settings: Settings, *, now: datetime) -> Store:
         readers=settings.readers,
         max_waiting_writers=settings.max_waiting_writers,
         busy_timeout_seconds=settings.busy_timeout_seconds,
+        keeps_reserve=not is_copy,
     )

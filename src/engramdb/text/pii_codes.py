@@ -19,13 +19,16 @@ from engramdb.text.pii_spoken import looks_random
 
 _NOT_INSIDE = r"(?<![A-Za-z0-9_.,:/$€£#@+-])"
 _NO_UNIT = (
-    r"(?![A-Za-z0-9_]|[.,:/]\d|-\d|\s?%|\s?(?i:(?:px|ms|mg|kg|km|mb|gb|kb|mm|cm|percent|times|people|users?|rows?|"
+    r"(?![A-Za-z0-9_]|[.,:/]\d|-\d|\s?%|\s?(?i:(?:px|ms|mg|kg|km|mb|gb|kb|mm|cm|percent|times|people|"
+    r"users?|rows?|"
     r"items?|pages?|days?|weeks?|months?|years?|hours?|minutes?|mins?|secs?|seconds?|euros?|dollars?|bucks|"
-    r"miles|meters|metres|steps|points?|lines?|words?|tokens?|requests?|characters|chars|digits?|tries|attempts)\b))"
+    r"miles|meters|metres|steps|points?|lines?|words?|tokens?|requests?|characters|chars|digits?|"
+    r"tries|attempts)\b))"
 )
 _SPACED = r"\d(?:[ .-]\d){3,7}"
 _DIGIT_WORD = (
-    r"(?i:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|"
+    r"(?i:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|drei|vier|fünf|sechs|"
+    r"sieben|acht|neun|"
     r"un|deux|trois|quatre|cinq|sept|huit|neuf|cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve)"
 )
 _SPELLED = rf"(?<!\w){_DIGIT_WORD}(?:[ ,.-]{{1,2}}{_DIGIT_WORD}){{3,7}}(?!\w)"
@@ -93,7 +96,8 @@ _CODES = (
     _Clue("login", lazy(_MIXED), ahead=90, back=60, check=_is_mixed),
 )
 _NAMED_VALUE = lazy(
-    r"(?:[^\n:=.?!]{0,40}?(?:\s?[:=]\s?|\s(?:is|was|says|reads|lautet|est|es|try|still)\s(?:still\s|now\s)?)|\s)"
+    r"(?:[^\n:=.?!]{0,40}?(?:\s?[:=]\s?|\s(?:is|was|says|reads|lautet|est|es|try|still)\s(?:still\s|"
+    r"now\s)?)|\s)"
     r"[\"'`“]?(?P<value>[^\s\"'`“”，。、]{6,128})"
 )
 _LINK = (
@@ -101,7 +105,8 @@ _LINK = (
     r"\s?[:=,]\s(?:it['’]s\s|that['’]s\s)?|\s(?:it|that)['’]s\s)"
 )
 _CODE = (
-    r"(?P<value>\d{4,8}[#*]?|\d{3}[ -]\d{3}(?:[ -]\d{2,3})?|(?=[A-Z-]{0,8}\d)[A-Z0-9](?:-?[A-Z0-9]){3,11}|"
+    r"(?P<value>\d{4,8}[#*]?|\d(?:-\d){3,7}|\d{3}[ -]\d{3}(?:[ -]\d{2,3})?|"
+    r"(?=[A-Z-]{0,8}\d)[A-Z0-9](?:-?[A-Z0-9]){3,11}|"
     r"(?=\S{0,30}\d)(?=\S{0,30}[!#$%^&*~?])[\w!#$%^&*~?-]{7,40})(?![\w-])"
 )
 _SOME_CODE = lazy(
@@ -112,7 +117,8 @@ _SENT = lazy(
     r"(?=[^\n.]{0,40}\b(?:confirm|verify|log ?in|sign ?in|new (?:phone|device)|code)\b)"
 )
 _UNLOCKED = lazy(
-    r"(?i:\b(?:safe|lock|alarm|phone|tablet|laptop|door|gate|keypad|locker|vault|padlock|suitcase|panel|pendant)\b"
+    r"(?i:\b(?:safe|lock|alarm|phone|tablet|laptop|door|gate|garage|shed|keypad|locker|vault|padlock|"
+    r"suitcase|panel|pendant)\b"
     r"[^\n?!]{0,70}?\b(?:set (?:it )?to|off with|disarm\w* with|unlock(?:s|ed)? (?:is|with)|"
     r"opens with|key in|"
     r"punch in|type in|tap in)\s)" + _CODE
@@ -123,6 +129,30 @@ _FIRST_CODE = lazy(
 )
 MAX_ANSWER_CHARACTERS = 60
 """In which the value stands, where a message begins with its answer."""
+_TYPED = lazy(
+    r"(?i)\b(?:type|press|enter|dial|punch|key|tap|put)(?:\s(?:in|it|"
+    r"is))?\s(?P<value>\d{4,8}[#*]?)(?![\w.,-]*\d)"
+)
+_SIGNED = lazy(r"(?<![\w.,:/#*-])(?P<value>\d{4,8}[#*])(?!\w)")
+_ENTRANCE = lazy(
+    r"(?i)\b(?:get in(?:to|side)?|let (?:yourself|you|me) in|doors?|gate|garage|office|building|"
+    r"alarm|keypad|panel|hash|pound"
+    r" key|lobby|lift|elevator|intercom|shed|cellar|flat|apartment|house)\b"
+)
+_STATED_CODE = lazy(
+    r"(?i)\b(?:pass ?code|pin(?: code| number)?|geheimzahl)\b[^\n.?!\d]{0,60}?(?:\bis\b|"
+    r"[:=])[^\n.?!\d]{0,30}(?P<value>\d{4,8})"
+    r"(?!\w|[.,]\d)"
+)
+_LOGIN = lazy(
+    r"(?i)\b(?:log-?in|credentials?|account)\b[^\n.?!]{0,30}?(?:\sis|\sare|:|=)\s[\w.@+-]{2,40}\s?[/|:]\s?"
+    r"(?P<value>(?=\S{0,40}\d)(?=\S{0,40}[A-Za-z])[^\s/|]{5,40})"
+)
+_TURNED = lazy(
+    r"(?i)\b(?P<value>(?:[a-z-]{3,12}|\d{1,2}) (?:to the )?(?:left|right)(?:,? (?:then |"
+    r"and )?(?:[a-z-]{3,12}|\d{1,2}) "
+    r"(?:to the )?(?:left|right)){1,3})\b"
+)
 _ANSWER = lazy(
     r"(?i)(?:security question|maiden name|mädchenname)[^\n.?!]{0,40}?"
     r"(?:\s?:|\s(?:is|was|ist|war))\s(?P<value>[^\W\d_]{3,30})"
@@ -135,9 +165,12 @@ _SWITCHED = lazy(
 _MIN_STEM = 6
 _COMMAND_LINE = lazy(
     r"\bsshpass\s+-p\s*(?P<q1>['\"]?)(?P<one>[^\s'\"]{3,64})(?P=q1)"
-    r"|(?:\s|^)--(?:password|passwd|passphrase|token|api-key|secret)(?:=|\s)(?P<q2>['\"]?)(?P<two>[^\s'\"<$-][^\s'\"]{3,127})(?P=q2)"
-    r"|\b(?:mysql|mysqldump|mariadb|mongo|psql|smbclient)\b[^\n]{0,80}?\s-p(?P<q3>['\"]?)(?P<three>[^\s'\"$-][^\s'\"]{3,63})(?P=q3)"
-    r"|\b(?:docker|podman|helm|az|npm)\s+login\b[^\n]{0,80}?\s-p\s*(?P<q4>['\"]?)(?P<four>[^\s'\"$<-][^\s'\"]{3,127})(?P=q4)"
+    r"|(?:\s|^)--(?:password|passwd|passphrase|token|api-key|secret)(?:=|"
+    r"\s)(?P<q2>['\"]?)(?P<two>[^\s'\"<$-][^\s'\"]{3,127})(?P=q2)"
+    r"|\b(?:mysql|mysqldump|mariadb|mongo|psql|"
+    r"smbclient)\b[^\n]{0,80}?\s-p(?P<q3>['\"]?)(?P<three>[^\s'\"$-][^\s'\"]{3,63})(?P=q3)"
+    r"|\b(?:docker|podman|helm|az|"
+    r"npm)\s+login\b[^\n]{0,80}?\s-p\s*(?P<q4>['\"]?)(?P<four>[^\s'\"$<-][^\s'\"]{3,127})(?P=q4)"
 )
 _COMMON = lazy(r"(?i)\A(?:password|passwd|secret|token|file|stdin|env|prompt|true|false|none)\Z")
 
@@ -168,8 +201,22 @@ def _codes_in_talk(text: str) -> Iterator[tuple[int, int]]:
         for match in pattern.finditer(text):
             if _is_no_year(match["value"]):
                 yield match.span("value")
-    for match in _ANSWER.finditer(text):
-        yield match.span("value")
+    for pattern in (_ANSWER, _STATED_CODE, _LOGIN):
+        for match in pattern.finditer(text):
+            yield match.span("value")
+    yield from _entrances(text)
+
+
+def _entrances(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what is typed at a door, and how a lock is turned."""
+    if _ENTRANCE.search(text):
+        for pattern in (_TYPED, _SIGNED):
+            for match in pattern.finditer(text):
+                if _is_no_year(match["value"]):
+                    yield match.span("value")
+    if cue("lock").search(text):
+        for match in _TURNED.finditer(text):
+            yield match.span("value")
 
 
 def answered_codes(text: str, before: str) -> Iterator[tuple[int, int]]:

@@ -152,7 +152,11 @@ _VENDOR = lazy(
     )
     + r")"
 )
-_PEM = lazy(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_PEM = lazy(
+    r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s:,-]{0,16384}?"
+    r"(?:-----END (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----|\Z|(?=[^A-Za-z0-9+/=\s:,-]))"
+)
+"""The whole block, also one that was cut off."""
 _URL_LOGIN = cued("://", r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,64}:([^\s/@]{2,128})@[\w\[.-]")
 _HEADER = cued(
     "authorization",
@@ -178,7 +182,7 @@ _NAMES_OF_KEYS = (
 )
 _CONNECTOR = (
     r"(?P<link>['\"]?\s{0,3}(?::=|=>|=|:|：)\s{0,3}|\s{0,2}(?:是|为|は|は、)\s{0,2}|"
-    r"\?\s{1,2}(?:it(?:['’]s|\sis)\s)?|"
+    r"['’]s\s|\?\s{1,2}(?:it(?:['’]s|\sis)\s|try\s)?|"
     r"\s(?:(?:for|of|to|at|in|on)\s(?:[\w'’-]{1,20}\s){1,4})?"
     r"(?:is|was|ist|lautet|es|est|é|è|to|=)\s(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|(?P<comma>,)\s|\s)"
 )

@@ -14,7 +14,8 @@ from functools import cache
 from engramdb.text.force import bare_words, has_cue
 from engramdb.text.lexicons import registry
 from engramdb.text.normalize import lazy
-from engramdb.text.pii_patterns import compiled, cue, words_of
+from engramdb.text.pii_patterns import cue, words_of
+from engramdb.text.word_starts import AnyOf
 
 # Birth dates.
 
@@ -86,6 +87,8 @@ _DOSE = lazy(
 
 def is_about_health(text: str) -> bool:
     """Return whether a text tells of somebody's health; there is no single word to conceal."""
+    if not _has_health_words(text):
+        return False
     words = cue("figurative").sub(" ", text)
     if not _has_health_words(words) or (cue("in_general").search(text) and not cue("own").search(text)):
         return False
@@ -94,15 +97,32 @@ def is_about_health(text: str) -> bool:
 
 def _has_health_words(text: str) -> bool:
     lower = text.lower()
-    return has_cue("health", bare_words(text)) or compiled(_lists()).search(lower) is not None
+    if has_cue("health", bare_words(text)) or _conditions().is_in(lower):
+        return True
+    medicines, endings = _medicines()
+    words = {word.rstrip(_LAST_LETTERS) for word in _WORD.findall(lower)}
+    return not words.isdisjoint(medicines) or any(word.endswith(endings) for word in words)
+
+
+_WORD = lazy(r"[^\W\d_]{6,20}")
+_LAST_LETTERS = "aeiyąę"
+"""What a language may add to the name of a medicine."""
 
 
 @cache
-def _lists() -> str:
-    """Return one pattern of the conditions, treatments and medicines of the registry."""
+def _conditions() -> AnyOf:
+    lines = registry("health")["conditions"].splitlines()
+    return AnyOf([rf"\b(?:{line.strip()})(?!\w)" for line in lines if line.strip()])
+
+
+@cache
+def _medicines() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return names of medicines and endings of such names, without what a language may add to them."""
     rows = registry("health")
-    conditions = "|".join(line.strip() for line in rows["conditions"].split("\n") if line.strip())
-    endings = "|".join(rows["medicine_endings"].split())
-    medicines = "|".join(rows["medicines"].split())
-    named = rf"(?:{medicines})(?:e|a|um|en|i)?|\w{{3,14}}(?:{endings})(?:e|a|um|i|y|ą|ę)?"
-    return rf"(?<!\w)(?:{conditions}|{named})(?!\w)"
+    names = frozenset(word.rstrip(_LAST_LETTERS) for word in rows["medicines"].split())
+    endings = {word.rstrip(_LAST_LETTERS) for word in rows["medicine_endings"].split()}
+    return names, tuple(one for one in endings if len(one) >= _MIN_ENDING)
+
+
+_MIN_ENDING = 4
+"""Letters of an ending that are enough to tell a medicine from a word."""

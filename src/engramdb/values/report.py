@@ -212,6 +212,10 @@ class Check(Struct, frozen=True, kw_only=True):
     """What was done to repair it."""
 
 
+NOT_IN_LAYOUT = "the table is not in the layout"
+"""Why nothing was saved of a table that the file no longer names: how many rows it had, nobody knows."""
+
+
 class SalvagedTable(Struct, frozen=True, kw_only=True):
     """What was saved of one table of a damaged store."""
 
@@ -238,6 +242,10 @@ class SalvageReport(Struct, frozen=True, kw_only=True):
     """What was saved, table by table."""
     changed: tuple[str, ...] = ()
     """Memories that were saved and do not say what they were stored with."""
+    mended: tuple[str, ...] = ()
+    """Memories and turns that were saved with a default in place of something that made no sense."""
+    notes: tuple[str, ...] = ()
+    """What could not be done with the new store, and what else there is to know."""
 
     @property
     def lost(self) -> int:

@@ -8,6 +8,7 @@ page ever shows one. How words are masked is in `vault/masking.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
@@ -16,6 +17,8 @@ from typing import Any, Final, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from engramdb.text.pii import CONCEALED
+from engramdb.values.document import Document
 from engramdb.values.memory import INJECTION, Actor, ActorKind, Memory, SecurityTier
 from engramdb.values.turn import Turn
 from engramdb.vault.masking import (
@@ -240,6 +243,8 @@ def _walk(value: Any, audience: Audience, secrets: Secrets | None) -> Any:
 
 
 def _walk_struct(value: Struct, audience: Audience, secrets: Secrets | None) -> Any:
+    if isinstance(value, Document):
+        return replace(value, value=_walk_document(value.value, audience))
     changes: dict[str, Any] = {}
     for name in _plan(type(value)):
         held = getattr(value, name)
@@ -269,6 +274,26 @@ def _walk_sequence(value: list[Any] | tuple[Any, ...], audience: Audience, secre
     if all(new is old for new, old in zip(shown, value, strict=True)):
         return value
     return type(value)(one for one in shown if one is not _GONE)
+
+
+_NAME_PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\W]+")
+"""Where the words of a field's name meet: `alarmCode`, `alarm_code`."""
+
+
+def _walk_document(value: Any, audience: Audience, name: str = "") -> Any:
+    """Return what a program stored as an audience may see it; a field's name tells what its value is."""
+    if isinstance(value, Mapping):
+        return {field: _walk_document(held, audience, str(field)) for field, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_walk_document(one, audience, name) for one in value]
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return value
+    text = str(value)
+    shown = _text(text, audience, None)
+    if name and shown == text:
+        named = f"{_NAME_PARTS.sub(' ', name).lower()}: {text}"
+        shown = text if text in _text(named, audience, None) else CONCEALED
+    return value if shown == text else shown
 
 
 def _text(text: str, audience: Audience, secrets: Secrets | None) -> str:

@@ -204,7 +204,7 @@ def _detail(detail: Detail, found: Secrets) -> Detail:
     shorter: dict[str, Any] = {
         name: _field(getattr(detail, name), found) for name in ("summary", "key_fact", "tag")
     }
-    return Detail(**shorter)  # tokens are counted anew, of what is shown
+    return Detail(**shorter)  # tokens are counted of what is shown
 
 
 def _traits(traits: Traits, found: Secrets) -> Traits:

@@ -79,8 +79,8 @@ class Documents(Protocol):
         """Yield documents, the first stored first; to be closed before the transaction ends."""
         ...
 
-    def latest(self, document_range: DocumentRange, *, limit: int) -> Sequence[Document]:
-        """Return the documents that were stored last, the last one first."""
+    def latest(self, document_range: DocumentRange, *, limit: int | None) -> Sequence[Document]:
+        """Return the documents that were stored last, or all, the last one first."""
         ...
 
     def pointers(self, document_range: DocumentRange) -> Sequence[Pointer]:

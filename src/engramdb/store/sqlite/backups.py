@@ -7,22 +7,31 @@ add up, every table must have as many rows as its original, and every memory mus
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import apsw
 
-from engramdb.errors import InvalidContent, StoreBusy, StoreCorrupt, StoreNotFound
+from engramdb.errors import (
+    DiskFull,
+    InvalidContent,
+    StoreBusy,
+    StoreCorrupt,
+    StoreNotFound,
+    StoreReadOnly,
+    StoreUnreadable,
+)
 from engramdb.store.sqlite.checks import TEXT_INDEXES, UNREADABLE, check_memories, damaged_tables
 from engramdb.store.sqlite.connection import connect, is_plain_file, single_value, translate_errors
 from engramdb.store.sqlite.migrations import version_of
-from engramdb.store.sqlite.read_only import beside
+from engramdb.store.sqlite.read_only import ENDINGS, beside
 
 ConnectTo = Callable[[Path], apsw.Connection]
-ENDINGS = ("", "-wal", "-shm", "-journal")
-"""The files that SQLite keeps for one store."""
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
 _DAMAGED = (
     "`engram doctor --salvage NEW` saves what can be read; `engram restore-backup` goes back to a copy."
@@ -45,8 +54,9 @@ def copy_verified(source: apsw.Connection, target: Path, connect_to: ConnectTo) 
         _copy(source, unfinished, connect_to)
         _verify(source, unfinished, connect_to)
         _sync(unfinished)
-        unfinished.replace(target)
-        _sync(target.parent)
+        with translate_file_errors(target):
+            unfinished.replace(target)
+            _sync(target.parent)
     finally:
         for ending in ENDINGS:
             beside(unfinished, ending).unlink(missing_ok=True)
@@ -65,14 +75,15 @@ def restore_copy(backup: Path, store: Path, aside: Path, *, key: bytes) -> None:
         finally:
             source.close()
         try:
-            _check_unused(store, key)
-            put_back(unfinished, store, aside)
+            _settle(store, key)
+            with translate_file_errors(store):
+                put_back(unfinished, store, aside)
         finally:
             unfinished.unlink(missing_ok=True)
 
 
-def _check_unused(store: Path, key: bytes) -> None:
-    """Raise where another connection has the store open."""
+def _settle(store: Path, key: bytes) -> None:
+    """Raise where another connection has the store open; bring what stands in its log into the file."""
     if not store.exists():
         return
     if is_plain_file(store) is not None:
@@ -85,6 +96,8 @@ def _check_unused(store: Path, key: bytes) -> None:
         connection.pragma("locking_mode", "exclusive")
         connection.execute("BEGIN EXCLUSIVE")
         connection.execute("ROLLBACK")
+        with suppress(apsw.FullError, apsw.ReadOnlyError, apsw.IOError):  # then the log goes aside as it is
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except apsw.BusyError as exc:
         raise StoreBusy(f"{store} is in use", hint="Stop what uses it, then restore.") from exc
     except UNREADABLE:
@@ -97,15 +110,55 @@ def put_back(copy: Path, store: Path, aside: Path) -> None:
     """
     Put a verified copy in the place of a store that nobody has open, and the store aside.
 
-    The log goes aside first: beside another file it would be taken for that file's own.
+    The log goes aside before the copy comes: beside another file it would be taken for that file's own. What
+    fails leaves the store as it was.
     """
-    for ending in reversed(ENDINGS):
-        if beside(store, ending).exists() and ending:
-            beside(store, ending).replace(beside(aside, ending))
-    if store.exists():
-        os.link(store, aside)
-    copy.replace(store)
+    moved: list[str] = []
+    _keep(store, aside)
+    try:
+        for ending in ENDINGS[:0:-1]:
+            if beside(store, ending).exists():
+                beside(store, ending).replace(beside(aside, ending))
+                moved.append(ending)
+        copy.replace(store)
+    except BaseException:
+        for ending in moved:
+            beside(aside, ending).replace(beside(store, ending))
+        aside.unlink(missing_ok=True)
+        raise
     _sync(store.parent)
+
+
+def _keep(store: Path, aside: Path) -> None:
+    """Give a store a second name, or copy it where the disk knows no such thing; it stays where it is."""
+    if not store.exists():
+        return
+    try:
+        os.link(store, aside)
+    except FileExistsError:
+        raise
+    except OSError:
+        try:
+            os.close(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            shutil.copyfile(store, aside)
+            _sync(aside)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def translate_file_errors(path: Path) -> Iterator[None]:
+    """Raise the matching Engram error where a file or folder cannot be made, moved or written."""
+    try:
+        yield
+    except OSError as exc:
+        told = f"{exc.filename or path}: {exc.strerror or type(exc).__name__}"
+        if exc.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(told) from exc
+        if isinstance(exc, PermissionError) or exc.errno == errno.EROFS:
+            raise StoreReadOnly(told) from exc
+        raise StoreUnreadable(told, hint="Look what is at that path.") from exc
 
 
 def _copy(source: apsw.Connection, target: Path, connect_to: ConnectTo) -> None:

@@ -110,10 +110,11 @@ class DocumentsTable:
         sql = f"{_SELECT} WHERE {condition} ORDER BY d.id LIMIT -1 OFFSET ?"
         return self._many(sql, [*bound, offset])
 
-    def latest(self, document_range: DocumentRange, *, limit: int) -> Sequence[Document]:
-        """Return the documents that were stored last, the last one first."""
+    def latest(self, document_range: DocumentRange, *, limit: int | None) -> Sequence[Document]:
+        """Return the documents that were stored last, or all, the last one first."""
         condition, bound = self._where(document_range)
-        return list(self._many(f"{_SELECT} WHERE {condition} ORDER BY d.id DESC LIMIT ?", [*bound, limit]))
+        most = -1 if limit is None else limit
+        return list(self._many(f"{_SELECT} WHERE {condition} ORDER BY d.id DESC LIMIT ?", [*bound, most]))
 
     def pointers(self, document_range: DocumentRange) -> Sequence[Pointer]:
         """Return which memories the documents point to, the first stored first."""

@@ -71,8 +71,10 @@ class Opener:
         readers: int,
         busy_timeout_seconds: float,
         now: datetime,
+        keeps_reserve: bool = True,
     ) -> None:
         self.path = path
+        self.keeps_reserve = keeps_reserve
         self.key = key
         self._location = location
         self._is_durable = is_durable
@@ -125,7 +127,7 @@ class Opener:
         number = files.register_open(self.path, plain=not self.key)
         try:
             self._prepare(writer)
-            if was_there:
+            if was_there and self.keeps_reserve:
                 make_reserve(self.path)
         except BaseException:
             writer.close()

@@ -30,7 +30,9 @@ cannot be backed would end the process (SIGBUS)."""
 _WITHOUT_LOCKS = "multipleciphers-unix-none"
 """The way to open a file that takes no locks, with or without encryption."""
 _UNWRITABLE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.IOError)
-_ENDINGS = ("", "-wal", "-journal")
+ENDINGS = ("", "-wal", "-shm", "-journal")
+"""The files that SQLite keeps for one store."""
+_LOG_INDEX = "-shm"
 
 Configure = Callable[[apsw.Connection], None]
 Stamp = tuple[tuple[int, int, int] | None, ...]
@@ -57,7 +59,7 @@ def is_too_full(path: Path) -> bool:
     if _size(path) == 0 or free_bytes(path) >= MIN_ROOM_BYTES:
         return False
     try:
-        index = beside(path, "-shm").stat()
+        index = beside(path, _LOG_INDEX).stat()
     except OSError:
         return True
     return index.st_size < LOG_INDEX_BYTES or index.st_blocks * 512 < index.st_size
@@ -131,14 +133,14 @@ class ReadOnlyFile:
 
 def _copy_with_log(path: Path) -> tempfile.TemporaryDirectory[str]:
     """Copy the file and its log to a folder with room: the temporary one, or memory."""
-    needed = 2 * sum(_size(beside(path, ending)) for ending in _ENDINGS)
+    needed = 2 * sum(_size(beside(path, ending)) for ending in ENDINGS)
     for parent in (tempfile.gettempdir(), "/dev/shm"):  # noqa: S108 - the folder made there is private
         with suppress(OSError):
             if shutil.disk_usage(parent).free < needed:
                 continue
             folder = tempfile.TemporaryDirectory(prefix="engram-", dir=parent, ignore_cleanup_errors=True)
-            for ending in _ENDINGS:
-                if beside(path, ending).exists():
+            for ending in ENDINGS:
+                if ending != _LOG_INDEX and beside(path, ending).exists():
                     shutil.copyfile(beside(path, ending), Path(folder.name) / (path.name + ending))
             return folder
     raise full(path)

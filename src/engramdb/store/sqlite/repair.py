@@ -1,4 +1,4 @@
-"""Make damaged derived tables anew: they cannot be emptied, so they are taken out of the layout."""
+"""Make damaged derived tables again: they cannot be emptied, so they are taken out of the layout."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ that did not fit.
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ MIN_RESERVE_BYTES = 256 * 1024
 ROOM_FACTOR = 8
 """A reserve is first made where so many times its size are free."""
 ENDING = "-reserve"
+_PIECE_BYTES = 64 * 1024
 
 
 def make_reserve(path: Path, *, room_factor: int = ROOM_FACTOR) -> None:
@@ -47,9 +49,22 @@ def release_reserve(path: Path) -> bool:
 def _allocate(path: Path, size: int) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.posix_fallocate(handle, 0, size)
-    except OSError:
+        _fill(handle, size)
+    except BaseException:
         path.unlink(missing_ok=True)
         raise
     finally:
         os.close(handle)
+
+
+def _fill(handle: int, size: int) -> None:
+    """Set the room aside; where the system or the disk has no call for it, zeros take it up."""
+    if allocate := getattr(os, "posix_fallocate", None):
+        try:
+            allocate(handle, 0, size)
+            return
+        except OSError as exc:
+            if exc.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+                raise
+    while size > 0:
+        size -= os.write(handle, bytes(min(size, _PIECE_BYTES)))

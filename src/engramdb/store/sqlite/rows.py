@@ -132,6 +132,8 @@ _CODECS: Final[dict[Any, Codec]] = {
 _MAPPED: Final = tuple(_columns())
 COLUMNS: Final = [one.name for one in _MAPPED]
 """The columns that hold the memory itself; `key`, `change`, `fingerprint` and `scope` are apart."""
+DECODERS: Final = {one.name: one.read for one in _MAPPED if one.read is not None}
+"""How a column is read, where it is not taken as it is."""
 SELECTED: Final = (
     ", ".join(f"m.{name}" for name in COLUMNS)
     + ", "
@@ -171,7 +173,7 @@ def from_row(row: Sequence[Any]) -> Memory:
     try:
         return _memory(row)
     except NOT_A_VALUE as exc:
-        raise StoreCorrupt(f"memory {row[0]} makes no sense: {type(exc).__name__}") from exc
+        raise StoreCorrupt(f"memory {row[0]!s:.64} makes no sense: {type(exc).__name__}") from exc
 
 
 def _memory(row: Sequence[Any]) -> Memory:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
@@ -22,11 +22,11 @@ from msgspec.structs import replace
 from engramdb.errors import InvalidContent, StoreCorrupt, StoreNotFound
 from engramdb.store.sqlite.checks import DERIVED_TABLES, UNREADABLE, is_intact_memory, owner_of
 from engramdb.store.sqlite.connection import connect, single_value, translate_errors
+from engramdb.store.sqlite.mending import Mender, drop_unreadable
 from engramdb.store.sqlite.migrations import FORMAT_VERSION, migrate
 from engramdb.store.sqlite.read_only import beside, quoted_uri
-from engramdb.store.sqlite.rows import SELECTED, from_row
-from engramdb.store.sqlite.turns import TurnsTable
-from engramdb.values.report import SalvagedTable, SalvageReport
+from engramdb.store.sqlite.rows import SELECTED
+from engramdb.values.report import NOT_IN_LAYOUT, SalvagedTable, SalvageReport
 
 MAX_PROBES = 20_000
 """How often one table is asked for part of a damaged range before the rest of it is given up."""
@@ -38,6 +38,10 @@ _COPIED_AGAIN = frozenset({"vectors", "memory_turns"})
 """Derived, but dear to make again, or made by what reads turns: copied where they can be read."""
 _ESSENTIAL = ("memories", "turns", "history", "scopes")
 """Without any of these there is nothing to save."""
+_DECLARED = (
+    "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' "
+    "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+)
 _MEMORIES = f"SELECT {SELECTED}, m.fingerprint, m.id FROM memories m JOIN scopes s ON s.id = m.scope"
 
 
@@ -73,28 +77,41 @@ def salvage(
 
 def _save(damaged: apsw.Connection, target: Path, *, key: bytes, layout: int, now: datetime) -> SalvageReport:
     with closing(_make_store(target, key, layout, now)) as new:
-        tables = tuple(_copy_tables(damaged, new))
+        mended: set[str] = set()
+        tables = tuple(_copy_tables(damaged, new, now, mended))
         dropped = _drop_orphans(new)
         migrate(new, str(target), now=now)
-        senseless = _drop_senseless(new)
-        for table, count in _drop_orphans(new).items():
-            dropped[table] = dropped.get(table, 0) + count
+        unreadable = drop_unreadable(new)
+        for table, number in _drop_orphans(new).items():
+            dropped[table] = dropped.get(table, 0) + number
         changed = _changed_memories(new)
-    tables = _with_dropped(_with_senseless(tables, senseless), dropped)
-    return SalvageReport(path="", read_from="", tables=tables, changed=changed)
+    return SalvageReport(
+        path="",
+        read_from="",
+        tables=_with_dropped(tables, dropped, unreadable),
+        changed=changed,
+        mended=tuple(sorted(mended.difference(*unreadable.values()))),
+    )
 
 
 def _open_damaged(source: Path, folder: Path, key: bytes, now: datetime) -> tuple[apsw.Connection, int]:
     """Return a connection to the file, or to a copy with a mended header, and the version of its layout."""
     try:
-        return _connect(source, key)
+        damaged, layout = _connect(source, key)
+        if not (lacking := _lacking(damaged, folder, layout, now)):
+            return damaged, layout
+        damaged.close()
     except UNREADABLE as exc:
         if key:
             raise StoreCorrupt(f"{source}: the layout cannot be read: {exc}") from exc
+        lacking = {}
     copy = folder / "damaged.db"
     shutil.copyfile(source, copy)
     if beside(source, "-wal").exists():
         shutil.copyfile(beside(source, "-wal"), beside(copy, "-wal"))
+    if lacking:
+        _mend_layout(copy, key, lacking)
+        return _connect(copy, key)
     _mend_header(copy, folder, now)
     try:
         return _connect(copy, key)
@@ -124,6 +141,30 @@ def _connect(path: Path, key: bytes) -> tuple[apsw.Connection, int]:
     return connection, version if 0 < version <= FORMAT_VERSION else FORMAT_VERSION
 
 
+def _lacking(damaged: apsw.Connection, folder: Path, layout: int, now: datetime) -> dict[str, str]:
+    """Return the tables of a store that the file does not show, and how they are declared."""
+    with closing(_make_store(folder / "whole.db", b"", layout, now)) as whole:
+        declared = {str(name): str(sql) for name, sql in whole.execute(_DECLARED).fetchall()}
+    shown = {str(row[1]) for row in damaged.execute("PRAGMA table_list").fetchall()}
+    return {name: sql for name, sql in declared.items() if name not in shown}
+
+
+def _mend_layout(path: Path, key: bytes, lacking: Mapping[str, str]) -> None:
+    """Declare tables of a copy anew whose declaration cannot be read: where they begin is still known."""
+    connection = apsw.Connection(str(path))
+    with closing(connection), suppress(*UNREADABLE):
+        if key:
+            connection.pragma("key", f"raw:{key.hex()}")
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        connection.pragma("writable_schema", "on")
+        for name, sql in lacking.items():
+            declare = (
+                "UPDATE sqlite_schema SET sql = ?1, name = ?2, tbl_name = ?2, type = 'table' "
+                "WHERE rootpage > 0 AND ?2 IN (name, tbl_name) AND type <> 'index' AND sql LIKE 'CREATE%'"
+            )
+            connection.execute(declare, (sql, name))
+
+
 def _mend_header(path: Path, folder: Path, now: datetime) -> None:
     """Put the header of a fresh store before the pages: it is nearly the same in every store."""
     fresh = folder / "fresh.db"
@@ -146,25 +187,30 @@ def _make_store(path: Path, key: bytes, layout: int, now: datetime) -> apsw.Conn
     return new
 
 
-def _copy_tables(damaged: apsw.Connection, new: apsw.Connection) -> Iterator[SalvagedTable]:
+def _copy_tables(
+    damaged: apsw.Connection, new: apsw.Connection, now: datetime, mended: set[str]
+) -> Iterator[SalvagedTable]:
     listed = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
     for (name,) in new.execute(listed).fetchall():
         table = str(name)
         is_derived = owner_of(table) in DERIVED_TABLES and table not in _COPIED_AGAIN
         if not is_derived and not table.startswith("sqlite_") and table != "migrations":
             new.execute("BEGIN")
-            yield _copy_table(damaged, new, table)
+            described = new.execute(f"PRAGMA table_info({table})").fetchall()
+            mender = Mender(table, described, now)
+            yield _copy_table(damaged, new, table, mender)
+            mended |= mender.mended
             new.execute("COMMIT")
 
 
-def _copy_table(damaged: apsw.Connection, new: apsw.Connection, table: str) -> SalvagedTable:
+def _copy_table(damaged: apsw.Connection, new: apsw.Connection, table: str, mender: Mender) -> SalvagedTable:
     columns = [str(row[1]) for row in new.execute(f"PRAGMA table_info({table})").fetchall()]
     insert = f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     walk = _Walk(damaged, table, columns)
     senseless = 0
     for rowid, row in walk.rows():
         try:
-            new.execute(insert, row)
+            new.execute(insert, mender.mend(row))
         except (apsw.ConstraintError, apsw.MismatchError, UnicodeEncodeError) as exc:
             if not walk.reject(rowid, exc):
                 senseless += 1
@@ -243,7 +289,9 @@ class _Walk:
             found = list(self._read(low, high, "ASC"))
             for rowid, *row in found:
                 yield from self._new(int(rowid), row)
-            if not self._is_whole and low < high:
+            if not self._is_whole and low == high:
+                yield from self._lenient(low)
+            elif not self._is_whole:
                 middle = (low + high) // 2
                 waiting += [(middle + 1, high), (low, middle)]
 
@@ -253,6 +301,22 @@ class _Walk:
         with self._guarded():
             yield from self._connection.execute(sql + f"ORDER BY rowid {order}", (low, high))
             self._is_whole = True
+
+    def _lenient(self, rowid: int) -> Iterator[tuple[int, Sequence[Any]]]:
+        """Yield one row whose texts are not all UTF-8, with a mark for what cannot be read."""
+        names = self._columns.split(", ")
+        asked = ", ".join(
+            f"iif(typeof({one}) = 'text', CAST({one} AS BLOB), {one}), typeof({one})" for one in names
+        )
+        sql = f"SELECT {asked} FROM {self._table} NOT INDEXED WHERE rowid = ?"
+        with self._guarded():
+            for row in self._connection.execute(sql, (rowid,)).fetchall():
+                pairs = zip(row[::2], row[1::2], strict=True)
+                texts = [
+                    one.decode(errors="replace") if isinstance(one, bytes) and kind == "text" else one
+                    for one, kind in pairs
+                ]
+                yield from self._new(rowid, texts)
 
     def _new(self, rowid: int, row: Sequence[Any]) -> Iterable[tuple[int, Sequence[Any]]]:
         if rowid in self._seen:
@@ -282,7 +346,7 @@ class _Walk:
         """Yield the rows of a table without row numbers; those met twice are the caller's to ignore."""
         keys = [str(r[1]) for r in self._connection.execute(f"PRAGMA table_info({self._table})") if r[5]]
         if not keys:
-            self.why = "the table is not in the layout"
+            self.why = NOT_IN_LAYOUT
             return
         for order in ("ASC", "DESC"):
             self._is_whole = False
@@ -357,6 +421,7 @@ def _drop_orphans(new: apsw.Connection) -> dict[str, int]:
         new.execute("BEGIN")
         for table, rowid, number in {row[:2] + row[3:] for row in broken if row[2] == "scopes"}:
             _name_scope(new, str(table), rowid, number)
+        broken = [row for row in broken if row[2] == "scopes" or not _forget_reference(new, row)]
         for table, rowid in {row[:2] for row in broken if row[2] != "scopes" and row[1] is not None}:
             dropped[str(table)] = dropped.get(str(table), 0) + 1
             new.execute(f"DELETE FROM {table} WHERE rowid = ?", (rowid,))
@@ -368,6 +433,17 @@ def _drop_orphans(new: apsw.Connection) -> dict[str, int]:
             new.execute(f"DELETE FROM {table} WHERE {gone}")
         new.execute("COMMIT")
     return dropped
+
+
+def _forget_reference(new: apsw.Connection, broken: Sequence[Any]) -> bool:
+    """Let a row that can do without it refer to nothing; return whether it can."""
+    table, rowid, _, number = broken
+    key = next(row for row in new.execute(f"PRAGMA foreign_key_list({table})") if row[0] == number)
+    columns = new.execute(f"PRAGMA table_info({table})").fetchall()
+    if rowid is None or any(row[3] or row[5] for row in columns if row[1] == key[3]):
+        return False
+    new.execute(f"UPDATE {table} SET {key[3]} = NULL WHERE rowid = ?", (rowid,))
+    return True
 
 
 def _name_scope(new: apsw.Connection, table: str, rowid: Any, number: Any) -> None:
@@ -392,59 +468,25 @@ def _keys_without_rowid(new: apsw.Connection, broken: Sequence[Any]) -> Iterator
                 yield table, str(one[3]), str(one[2]), str(one[4] or "rowid")
 
 
-def _drop_senseless(new: apsw.Connection) -> dict[str, tuple[str, ...]]:
-    """Remove rows that can be read and are no memory or turn, and return their ids by table."""
-    memories = [str(row[-1]) for row in new.execute(_MEMORIES).fetchall() if not _is_memory(row[:-1])]
-    turns = TurnsTable(new)
-    said: list[str] = []
-    for key, name in new.execute("SELECT key, id FROM turns").fetchall():
-        try:
-            turns.page(after_key=int(str(key)) - 1, limit=1)
-        except StoreCorrupt:
-            said.append(str(name))
-    found = {"memories": tuple(memories), "turns": tuple(said)}
-    for table, ids in found.items():
-        new.executemany(f"DELETE FROM {table} WHERE id = ?", [(one,) for one in ids])
-    return found
-
-
-def _is_memory(row: Sequence[Any]) -> bool:
-    try:
-        from_row(row)
-    except StoreCorrupt:
-        return False
-    return True
-
-
-def _with_senseless(
-    tables: Sequence[SalvagedTable], senseless: dict[str, tuple[str, ...]]
-) -> tuple[SalvagedTable, ...]:
-    return tuple(
-        replace(
-            one,
-            rows=one.rows - len(ids),
-            lost=one.lost + len(ids),
-            ids=(*one.ids, *ids)[:MAX_NAMED],
-            why=one.why or ("a row makes no sense" if ids else ""),
-        )
-        for one in tables
-        for ids in [senseless.get(one.name, ())]
-    )
-
-
 def _changed_memories(new: apsw.Connection) -> tuple[str, ...]:
     """Return the ids of memories that are no longer the statements that they were stored as."""
     return tuple(str(row[-1]) for row in new.execute(_MEMORIES) if not is_intact_memory(row[:-1]))
 
 
-def _with_dropped(tables: Sequence[SalvagedTable], dropped: dict[str, int]) -> tuple[SalvagedTable, ...]:
-    return tuple(
-        SalvagedTable(
-            name=one.name,
-            rows=one.rows - dropped.get(one.name, 0),
-            lost=one.lost + dropped.get(one.name, 0),
-            ids=one.ids,
-            why=one.why or ("refers to what is lost" if one.name in dropped else ""),
-        )
-        for one in tables
+def _with_dropped(
+    tables: Sequence[SalvagedTable], dropped: dict[str, int], unreadable: dict[str, list[str]]
+) -> tuple[SalvagedTable, ...]:
+    return tuple(_less(one, dropped.get(one.name, 0), unreadable.get(one.name, [])) for one in tables)
+
+
+def _less(table: SalvagedTable, orphans: int, unreadable: Sequence[str]) -> SalvagedTable:
+    """Return what was saved of a table after rows were dropped from the new store."""
+    gone = orphans + len(unreadable)
+    why = "makes no sense" if unreadable else "refers to what is lost" if orphans else ""
+    return replace(
+        table,
+        rows=table.rows - gone,
+        lost=table.lost + gone,
+        ids=(*table.ids, *unreadable)[:MAX_NAMED],
+        why=table.why or why,
     )

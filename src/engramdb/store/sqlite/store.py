@@ -151,6 +151,7 @@ class SqliteStore:
         readers: int = 4,
         max_waiting_writers: int = 256,
         busy_timeout_seconds: float = 30.0,
+        keeps_reserve: bool = True,
     ) -> SqliteStore:
         """Open the file, made and brought up to date if need be."""
         opener = Opener(
@@ -161,6 +162,7 @@ class SqliteStore:
             readers=readers,
             busy_timeout_seconds=busy_timeout_seconds,
             now=now,
+            keeps_reserve=keeps_reserve,
         )
         return cls(
             opener.path,
@@ -297,7 +299,8 @@ class SqliteStore:
         try:
             yield release_reserve(self._path)
         finally:
-            make_reserve(self._path, room_factor=2)
+            if self._opener.keeps_reserve:
+                make_reserve(self._path, room_factor=2)
 
     def remake(self, tables: Collection[str]) -> None:
         """Put empty tables in the place of derived ones whose pages are damaged."""

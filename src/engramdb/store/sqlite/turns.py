@@ -39,7 +39,8 @@ _SELECT = (
 )
 
 
-_SELECT_KEYED = _SELECT.replace(" FROM", ", t.key FROM", 1)
+SELECT_TURNS = _SELECT.replace(" FROM", ", t.key FROM", 1)
+"""Turns with their scopes, and at the end their keys."""
 _READ_FROM = (
     f"SELECT {SELECTED}, t.id FROM turns t JOIN memory_turns x ON x.turn = t.key "
     "JOIN memories m ON m.key = x.memory JOIN scopes s ON s.id = m.scope "
@@ -89,22 +90,22 @@ class TurnsTable:
         sql = f"{_SELECT} WHERE t.id = ? AND t.scope IN ({VISIBLE})"
         row = self._connection.execute(sql, (turn_id, *scope_columns(scope))).fetchone()
         with corrupt_on_error("turns"):
-            return None if row is None else _turn(row)
+            return None if row is None else turn_from_row(row)
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, Turn]:
         """Return the turns that exist, by key."""
-        sql = f"{_SELECT_KEYED} WHERE t.key {AMONG}"
+        sql = f"{SELECT_TURNS} WHERE t.key {AMONG}"
         rows = self._connection.execute(sql, (to_json(list(keys)),))
         with corrupt_on_error("turns"):
-            return {row[-1]: _turn(row) for row in rows}
+            return {row[-1]: turn_from_row(row) for row in rows}
 
     def page(self, *, after_key: int, limit: int) -> dict[int, Turn]:
         """Return the next turns of the whole store, by key: what an index is rebuilt from."""
         rows = self._connection.execute(
-            f"{_SELECT_KEYED} WHERE t.key > ? ORDER BY t.key LIMIT ?", (after_key, limit)
+            f"{SELECT_TURNS} WHERE t.key > ? ORDER BY t.key LIMIT ?", (after_key, limit)
         )
         with corrupt_on_error("turns"):
-            return {row[-1]: _turn(row) for row in rows}
+            return {row[-1]: turn_from_row(row) for row in rows}
 
     def memories_of(self, turn_ids: Sequence[TurnId]) -> dict[TurnId, list[Memory]]:
         """Return what was read out of each turn, whatever became of it; no key for those that left none."""
@@ -138,7 +139,7 @@ class TurnsTable:
         sql = f"{_SELECT} WHERE {condition} ORDER BY t.key DESC LIMIT ?"
         rows: list[Any] = self._connection.execute(sql, (*parameters, limit)).fetchall()
         with corrupt_on_error("turns"):
-            return [_turn(row) for row in reversed(rows)]
+            return [turn_from_row(row) for row in reversed(rows)]
 
     def claim(
         self,
@@ -162,7 +163,7 @@ class TurnsTable:
         sql = f"{_SELECT} WHERE t.key IN (SELECT value FROM json_each(?)) ORDER BY t.key"
         rows = self._connection.execute(sql, (to_json([key for (key,) in claimed]),))
         with corrupt_on_error("turns"):
-            return [_turn(row) for row in rows]
+            return [turn_from_row(row) for row in rows]
 
     def _oldest_place(self, moment: int, owner: Scope | None) -> Any:
         is_owned = "(?2 IS NULL OR scope = ?2)"
@@ -208,7 +209,7 @@ class TurnsTable:
         """Return the oldest turns of a session that were spoken and read, and that nobody has summed up."""
         rows = self._connection.execute(_UNSUMMARIZED, (session, self._scopes.find(scope), limit))
         with corrupt_on_error("turns"):
-            return [_turn(row) for row in rows]
+            return [turn_from_row(row) for row in rows]
 
     def mark_summarized(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
         """Note that the turns are summed up; says False, and changes nothing, if one is already, or gone."""
@@ -233,7 +234,8 @@ class TurnsTable:
         return total
 
 
-def _turn(row: Sequence[Any]) -> Turn:
+def turn_from_row(row: Sequence[Any]) -> Turn:
+    """Return the turn from the columns of `SELECT_TURNS`."""
     turn_id, session, role, speaker, content, occurred_at, created_at, relayed_by = row[:8]
     return Turn(
         id=turn_id,
