@@ -11,7 +11,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from engramdb.errors import (
 from engramdb.store.sqlite.checks import TEXT_INDEXES, UNREADABLE, check_memories, damaged_tables
 from engramdb.store.sqlite.connection import connect, is_plain_file, single_value, translate_errors
 from engramdb.store.sqlite.migrations import version_of
-from engramdb.store.sqlite.read_only import ENDINGS, beside
+from engramdb.store.sqlite.read_only import ENDINGS, beside, quoted_uri
 
 ConnectTo = Callable[[Path], apsw.Connection]
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
@@ -60,6 +60,18 @@ def copy_verified(source: apsw.Connection, target: Path, connect_to: ConnectTo) 
     finally:
         for ending in ENDINGS:
             beside(unfinished, ending).unlink(missing_ok=True)
+
+
+def count_memories(backup: Path, key: bytes) -> int:
+    """Return how many memories a copy holds; 0 where it cannot be read."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    try:
+        with closing(apsw.Connection(quoted_uri(backup), flags=flags)) as connection:
+            if key:
+                connection.pragma("key", f"raw:{key.hex()}")
+            return int(single_value(connection, "SELECT count(*) FROM memories WHERE content <> ''"))
+    except UNREADABLE:
+        return 0
 
 
 def restore_copy(backup: Path, store: Path, aside: Path, *, key: bytes) -> None:
