@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import apsw
 import pytest
@@ -15,6 +15,7 @@ from engramdb.errors import InvalidContent, StoreCorrupt
 from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 PAGE = 4096
@@ -197,3 +198,42 @@ def test_the_command_line_salvages_what_cannot_be_opened(store_path: Path) -> No
     assert done.exit_code == 1
     assert "memories" in done.output
     assert new.exists()
+
+
+class HostileEmbedder(TinyEmbedder):
+    """Raises what no embedder should."""
+
+    def embed_documents(self, texts: Sequence[str]) -> NoReturn:
+        """Fail with the texts in the message."""
+        raise RuntimeError(f"cannot embed {texts[0]}")
+
+
+def test_a_foreign_embedder_spoils_no_salvage(store_path: Path) -> None:
+    """Whatever it raises, the rows are saved and wait to be embedded."""
+    ids = fill(store_path)
+    with apsw.Connection(str(store_path)) as connection:
+        connection.execute("DELETE FROM vectors")
+
+    Engram.salvage(store_path, store_path.with_name("new.db"), embedder=HostileEmbedder())
+
+    with open_quietly(store_path.with_name("new.db")) as engram:
+        assert {memory.id for memory in engram.list(limit=1000)} >= set(ids)
+
+
+def test_a_salvage_that_fails_can_be_run_again(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It leaves nothing at the new path."""
+    fill(store_path)
+    new = store_path.with_name("new.db")
+    fail = RuntimeError("a mistake of ours")
+    monkeypatch.setattr("engramdb.engine.salvage.rebuild_terms", lambda _store: raise_it(fail))
+    with pytest.raises(RuntimeError):
+        Engram.salvage(store_path, new, embedder=TinyEmbedder())
+    assert not list(store_path.parent.glob("new.db*"))
+    monkeypatch.undo()
+
+    assert Engram.salvage(store_path, new, embedder=TinyEmbedder()).lost == 0
+
+
+def raise_it(error: Exception) -> NoReturn:
+    """Raise, where only an expression may stand."""
+    raise error

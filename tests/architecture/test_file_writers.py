@@ -18,7 +18,7 @@ WRITES = re.compile(
 WRITERS = {
     "store/sqlite/connection.py": FileKind.STORE,
     "store/sqlite/backups.py": FileKind.BACKUP,
-    "store/sqlite/salvage.py": FileKind.STORE,
+    "store/sqlite/salvage.py": FileKind.SALVAGE,
     "exporting/erase.py": FileKind.EXPORT,
     "cli/importing.py": FileKind.EXPORT,
     "notebook/folder.py": FileKind.NOTEBOOK,

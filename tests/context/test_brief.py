@@ -181,7 +181,7 @@ def test_what_matters_most_is_told_within_the_budget(engram: Engram) -> None:
 
 
 def test_what_says_nothing_by_itself_is_left_out(engram: Engram, clock: ManualClock) -> None:
-    """Counts of runs, guesses, what passed days ago, secrets and what tries to steer an agent."""
+    """Counts of runs, guesses, what passed days ago and what tries to steer an agent; a secret is masked."""
     engram.capture.tool_run("just", "`just t`")
     known(engram, "maybe the disk is full", 0.9, force=Force.HEDGED)
     known(engram, "the build is red this morning", 0.9, lasting=Lasting.PASSING)
@@ -190,7 +190,7 @@ def test_what_says_nothing_by_itself_is_left_out(engram: Engram, clock: ManualCl
     known(engram, "The API listens on port 8443", 0.6)
     clock.advance(days=5)
 
-    assert lines(engram) == ["The API listens on port 8443"]
+    assert lines(engram) == ["the database password is [confidential]", "The API listens on port 8443"]
 
 
 def test_the_session_that_begins_is_not_told_what_it_said(engram: Engram) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -242,3 +244,48 @@ def test_documents_are_audited_too(engram: Engram) -> None:
     found = searches(engram)
     assert [one.action for one in found] == [Action.DOCUMENTS] * 2
     assert "zqtea" not in str(engram.audit())
+
+
+@pytest.mark.parametrize("way", ["recall", "get", "list"])
+def test_a_secret_that_is_shown_is_audited_where_it_belongs(engram: Engram, way: str) -> None:
+    """Whose secret it was can be asked by the scope."""
+    bob = Scope(user="bob")
+    memory = engram.remember("My password for the bank is hunter2secret", scope=bob)
+    if way == "recall":
+        engram.recall("what is my password for the bank?", scope=bob)
+    elif way == "get":
+        engram.get(memory.id, scope=bob, reveal=True)
+    else:
+        engram.list(scope=bob, reveal=True)
+
+    (row,) = [one for one in engram.audit(scope=bob) if one.action is Action.REVEAL]
+    assert (row.target, row.scope) == (memory.id, bob)
+
+
+def test_denials_are_counted_while_another_write_takes_long(engram: Engram, clock: ManualClock) -> None:
+    """One that has to be written waits for the store; one that is only counted does not wait for that."""
+    log, agent = engram.audit_log, Actor(name="bot", kind=ActorKind.AGENT)
+
+    def deny(reason: str, times: int = 1) -> None:
+        for _ in range(times):
+            log.note(Action.RECALL, Outcome.DENIED, actor=agent, scope=None, reason=reason)
+
+    deny("old", times=3)
+    clock.advance(seconds=50)
+    deny("again", times=2)
+    clock.advance(seconds=20)
+    with engram._own_parts.store.atomic():
+        writing = threading.Thread(target=deny, args=("new",))
+        writing.start()
+        counting = threading.Thread(target=deny, args=("again",))
+        time.sleep(0.3)
+        counting.start()
+        counting.join(timeout=3)
+        is_counted = not counting.is_alive()
+    for one in (writing, counting):
+        one.join(timeout=30)
+    log.close()
+
+    assert is_counted
+    told = {one.detail["reason"]: one.detail.get("times", 1) for one in engram.audit(outcome=Outcome.DENIED)}
+    assert told == {"old": 3, "again": 3, "new": 1}

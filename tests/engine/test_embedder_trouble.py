@@ -15,8 +15,11 @@ from engramdb.testing import TinyEmbedder
 from engramdb.values import EmbedderIdentity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from engramdb.testing import ManualClock
 
@@ -221,6 +224,32 @@ def test_the_doctor_mends_the_text_index_without_an_embedder(engram: Engram, emb
 
     assert [check.name for check in report.checks if check.repaired] == ["text index complete"]
     assert engram.recall("tea").hits
+
+
+class OnceEmbedder(TinyEmbedder):
+    """Answers one question, then is gone."""
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors, for the last time."""
+        vectors = super().embed_queries(texts)
+        self.failure = "the server is down"
+        return vectors
+
+
+def test_the_doctor_reports_no_repair_that_did_not_happen(store_path: Path) -> None:
+    """What it could not look at again is as it was found."""
+    embedder = OnceEmbedder()
+    embedder.failure = "the server is down"
+    with Engram.open(store_path, embedder=embedder, background=False) as engram:
+        engram.remember("I like tea")
+        embedder.failure = None
+
+        report = engram.doctor(fix=True)
+
+    found = {check.name: check for check in report.checks}
+    assert not found["embedded"].ok
+    assert not found["embedded"].repaired
+    assert not report.ok
 
 
 def test_an_embedder_without_its_address_is_refused_before_a_store_is_made(store_path: Path) -> None:

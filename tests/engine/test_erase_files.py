@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 
 from engramdb import Engram, Scope
 from engramdb.errors import InvalidContent
-from engramdb.exporting.export import line_of
+from engramdb.exporting.export import MARK, line_of
 from engramdb.hooks.state import DeliveredLines
+from engramdb.notebook.state import STATE_FILE
 from engramdb.settings import Settings
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.testing import TinyEmbedder
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from engramdb.testing import ManualClock
-    from engramdb.values import Memory
+    from engramdb.values import Check, Memory
 
 ANN = Scope(user="annika")
 SAID = "The zanzibarium of Quentin Falkenrath opens at nine"
@@ -54,6 +56,11 @@ def kept_notebook(engram: Engram, folder: Path) -> None:
         (root / ".engram-x.tmp").write_text(SAID, encoding="utf-8")
 
 
+def saved(engram: Engram, folder: Path) -> None:
+    """Save the rows into a new store."""
+    engram.doctor(salvage=folder / "saved.db")
+
+
 def hooked(engram: Engram, folder: Path) -> None:
     """Let a hook note what a session was given."""
     del folder
@@ -67,6 +74,7 @@ WRITERS: dict[FileKind, Callable[[Engram, Path], None]] = {
     FileKind.EXPORT: exported,
     FileKind.NOTEBOOK: kept_notebook,
     FileKind.HOOK_STATE: hooked,
+    FileKind.SALVAGE: saved,
 }
 
 
@@ -271,3 +279,90 @@ def test_doctor_sees_a_file_that_holds_erased_memories(engram: Engram, tmp_path:
     (check,) = [one for one in engram.doctor().checks if one.name == "files"]
     assert not check.ok
     assert "export.jsonl" in check.found
+
+
+def test_an_export_loses_copies_under_another_id(engram: Engram, tmp_path: Path) -> None:
+    """Whichever field of a line holds the words, and whatever stands in its other fields."""
+    path, said = tmp_path / "export.jsonl", json.dumps(SAID)
+    lines = [
+        f'{{"{MARK}": 1, "id": "x1", "content": {said}, "verbatim": "He told me so"}}\n',
+        f'{{"{MARK}": 1, "id": "x2", "content": "It opens early", "verbatim": {said}}}\n',
+        f'{{"{MARK}": 1, "id": "x3", "content": "It opens early", "statement": {said}}}\n',
+    ]
+    with engram.registered_export(path):
+        path.write_text("".join(lines) + f'{{"{MARK}": 1, "id": "x4", "content": "Tea is at four"}}\n')
+
+    engram.erase(secret(engram).id, scope=ANN)
+
+    assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == ["x4"]
+
+
+def test_a_store_that_was_saved_from_another_is_erased_from(
+    settings: Settings, tmp_path: Path, clock: ManualClock
+) -> None:
+    """From either of the two, also where the file was not open; the new one does not know itself."""
+    opened = {"settings": settings, "clock": clock, "embedder": TinyEmbedder()}
+    with Engram.open(background=False, **opened) as engram:  # type: ignore[arg-type]
+        memory = engram.remember(SAID, scope=ANN)
+    Engram.salvage(settings.store, tmp_path / "new.db", **opened)  # type: ignore[arg-type]
+
+    with Engram.open(tmp_path / "new.db", background=False, **opened) as engram:  # type: ignore[arg-type]
+        done = engram.erase(memory.id, scope=ANN)
+
+    assert [(one.kind, Path(one.path).name) for one in done.files] == [
+        (FileKind.STORE, "new.db"),
+        (FileKind.SALVAGE, "memory.db"),
+    ]
+    assert all(one.outcome is FileOutcome.REWRITTEN for one in done.files)
+    for name in ("memory.db", "new.db"):
+        assert "zanzibarium" not in texts_in(tmp_path / name, settings, clock)
+
+
+def test_a_sound_store_knows_what_was_saved_from_it(
+    settings: Settings, tmp_path: Path, clock: ManualClock
+) -> None:
+    """Whoever stays with the old store erases from the new one as well."""
+    opened = {"settings": settings, "clock": clock, "embedder": TinyEmbedder()}
+    with Engram.open(background=False, **opened) as engram:  # type: ignore[arg-type]
+        memory = engram.remember(SAID, scope=ANN)
+    Engram.salvage(settings.store, tmp_path / "new.db", **opened)  # type: ignore[arg-type]
+
+    with Engram.open(background=False, **opened) as engram:  # type: ignore[arg-type]
+        engram.erase(memory.id, scope=ANN)
+
+    assert "zanzibarium" not in texts_in(tmp_path / "new.db", settings, clock)
+
+
+def files_found(engram: Engram) -> Check:
+    """Return what the doctor found of files."""
+    return next(one for one in engram.doctor().checks if one.name == "files")
+
+
+def test_the_doctor_looks_into_backups(engram: Engram, tmp_path: Path) -> None:
+    """An old copy that was put back after the erasure is found."""
+    engram.backup(tmp_path / "backup.db")
+    kept = (tmp_path / "backup.db").read_bytes()
+    engram.erase(secret(engram).id, scope=ANN)
+    assert files_found(engram).found == "1 written, none holds anything erased"
+
+    (tmp_path / "backup.db").write_bytes(kept)
+
+    assert not files_found(engram).ok
+    assert "backup.db" in files_found(engram).found
+    assert not (tmp_path / "backup.db-shm").exists()
+
+
+@pytest.mark.parametrize("kind", [FileKind.BACKUP, FileKind.EXPORT, FileKind.NOTEBOOK])
+def test_the_doctor_says_what_it_did_not_look_into(engram: Engram, tmp_path: Path, kind: FileKind) -> None:
+    """It promises nothing about a file that cannot be read as what it was."""
+    WRITERS[kind](engram, tmp_path)
+    with engram._own_parts.store.read() as tx:
+        (*_, file) = tx.files.list()
+    rubbish = Path(file.path) / STATE_FILE if kind is FileKind.NOTEBOOK else Path(file.path)
+    rubbish.write_bytes(b"\xff rubbish")
+
+    found = files_found(engram)
+
+    assert found.ok
+    assert "none holds" not in found.found
+    assert "not looked into: 1" in found.found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -199,3 +200,33 @@ def test_a_stream_of_progress_ends_with_an_error_whatever_failed(engram: Engram)
 
     assert "event: error" in answer.text
     assert StoreBusy.code in answer.text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has many loopback addresses")
+def test_a_newcomer_that_takes_the_place_of_its_own_address_is_counted() -> None:
+    """The connection that makes room may be the only one of the newcomer's address."""
+    most = 3
+
+    async def talk() -> tuple[int, int, list[str]]:
+        places = Connections(Limits(max_connections=most))
+        placed = connection_class(places)
+        config = uvicorn.Config(healthy, http=placed, ws="none")
+        config.load()
+        state = ServerState()
+        server = await asyncio.get_running_loop().create_server(
+            lambda: placed(config=config, server_state=state, app_state={}), "127.0.0.1", 0
+        )
+        _, port = server.sockets[0].getsockname()
+        async with server, asyncio.timeout(30):
+            opened = []
+            for number in (1, 2, 3, 1, 1, 2, 3):
+                address = (f"127.0.0.{number}", 0)
+                opened.append(await asyncio.open_connection("127.0.0.1", port, local_addr=address))
+                await asyncio.sleep(0.05)
+            counted, really = places.open, len(state.connections)
+            for _, writer in opened:
+                writer.close()
+            await asyncio.sleep(0.05)
+        return counted, really, list(places._places)
+
+    assert asyncio.run(talk()) == (most, most, [])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import stat
+import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -15,7 +18,15 @@ from surfaces.serving import opened as opened_home
 from engramdb import Engram, Scope
 from engramdb.errors import InvalidSettings
 from engramdb.http.app import Access, create_app
-from engramdb.http.tokens import NAMED_FILE, PREFIX, USED_FILE, NamedTokens, RefusedToken, Tokens
+from engramdb.http.tokens import (
+    LEFT_SECONDS,
+    NAMED_FILE,
+    PREFIX,
+    USED_FILE,
+    NamedTokens,
+    RefusedToken,
+    Tokens,
+)
 from engramdb.testing import ManualClock
 from engramdb.values import Action, ActorKind, Outcome
 
@@ -167,3 +178,26 @@ def test_a_flood_of_wrong_tokens_leaves_one_row(client: TestClient, engram: Engr
     assert answers == {401}
     assert [(one.detail["reason"], one.detail["times"]) for one in rows] == [("unknown", 300)]
     assert "wrong-" not in str(rows)
+
+
+LEFT_BY_A_KILL = {"tokens.used.json.new": "used", "tokens.json.new": "made"}
+
+
+@pytest.mark.parametrize("name", LEFT_BY_A_KILL)
+@pytest.mark.parametrize("age", [0, 2 * LEFT_SECONDS])
+def test_what_a_killed_process_left_does_not_stand_in_the_way(tmp_path: Path, name: str, age: int) -> None:
+    """A file half written a moment ago belongs to somebody; an old one to nobody, and is replaced."""
+    named, now = NamedTokens(tmp_path), datetime.now(UTC)
+    named.add("ada", scope=Scope(), now=now)
+    left = tmp_path / name
+    left.write_text("[half")
+    os.utime(left, (time.time() - age,) * 2)
+
+    with contextlib.suppress(InvalidSettings):
+        named.add("bob", scope=Scope(), now=now)
+    named.note_use(named.list()[0], now)
+
+    done = {"made": len(named.list()) == 2, "used": bool(named.last_used())}
+    assert done[LEFT_BY_A_KILL[name]] is bool(age)
+    assert left.exists() is not bool(age)
+    assert all(done[one] for one in set(done) - {LEFT_BY_A_KILL[name]})

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from contextlib import asynccontextmanager, contextmanager, suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -246,3 +247,37 @@ def test_leaving_this_machine_needs_a_word_and_a_token(
 
     assert done.exit_code == 2
     assert told in done.stderr
+
+
+LIMIT = 5
+"""Searches a minute in the test below."""
+
+
+@pytest.mark.parametrize(("whose", "is_limited"), [("agent", True), ("owner", False)])
+def test_searches_are_counted_over_all_calls_of_a_token(
+    tmp_path: Path, whose: str, *, is_limited: bool
+) -> None:
+    """One count for the server: an agent's token that asks too often is refused; the owner's is not."""
+    named = NamedTokens(tmp_path)
+    token = TOKEN if whose == "owner" else named.add("bot", scope=Scope(), now=datetime.now(UTC))
+    settings = Settings(home=tmp_path, searches_per_minute=LIMIT)
+    with (
+        Engram.open(settings=settings, embedder=TinyEmbedder(), background=False) as engram,
+        bind("127.0.0.1", 0) as listener,
+    ):
+        server, is_ready = MemoryServer(Opening(lambda: engram), tools=CORE), threading.Event()
+        served = HttpServer(server, listener, host="127.0.0.1", tokens=Tokens(TOKEN, named))
+        thread = threading.Thread(target=served.run, kwargs={"ready": lambda _url: is_ready.set()})
+        thread.start()
+        try:
+            assert is_ready.wait(30)
+            with visiting(served.url, token) as talk:
+                answers = [talk.call("recall", query="tea") for _ in range(3 * LIMIT)]
+        finally:
+            served.stop()
+            thread.join()
+
+    refused = [one for one in answers if one.is_error]
+    assert bool(refused) is is_limited
+    assert all("E5020" in str(one) for one in refused)
+    assert len(refused) <= 2 * LIMIT

@@ -21,6 +21,7 @@ from engramdb.vault.disclosure import (
     disclose_turns,
     form_of,
 )
+from engramdb.vault.masking import mask_reason, scan_memory
 
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
 SECRET = "Hunter2!x9"  # noqa: S105
@@ -166,3 +167,81 @@ def test_an_agent_sees_secrets_only_where_the_setting_says_so() -> None:
     assert Viewer.of(Actor(), secrets_for_agents="never").can_ask_for_secrets
     assert Viewer.of(agent, secrets_for_agents="asked").can_ask_for_secrets
     assert not Viewer.of(agent, secrets_for_agents="never").can_ask_for_secrets
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(f"the wifi password is {SECRET}, ask Bob", "Nora's alarm code is 7788 and she lives in Ghent"),
+        *("my card is 4111 1111 1111 1111, cvv 123", "my SSN is 536-22-1098", "nothing to see"),
+    ],
+)
+def test_masking_what_is_masked_changes_nothing(content: str) -> None:
+    """Two surfaces on one path may both mask: the second finds the placeholder and leaves the rest."""
+    once = disclose_memory(memory(content, statement=content, verbatim=content), Audience.PROMPT)
+    assert once is not None
+
+    assert "[confidential]" in once.content
+    assert disclose_memory(once, Audience.PROMPT) == once
+    assert disclose_text(once.content, Audience.PROMPT) == once.content
+
+
+def test_a_reason_about_a_secret_holds_no_number() -> None:
+    """Also one that no memory knows: the code before the last."""
+    told = [memory("Nora's alarm code is 7788")]
+
+    assert mask_reason("was 5512 before, 7788 now", told, by=ActorKind.PERSON) == (
+        "was [confidential] before, [confidential] now"
+    )
+    assert mask_reason("moved in 2021", [], by=ActorKind.PERSON) == "moved in 2021"
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("my visa card 4111 1111 1111 1111 exp 09/27 cvv 123", "the flight BA2490 lands 14:35"),
+        ("pin for the sim is 0000", "our house number is 4711"),
+        ("pin numpy to 1.26.4", "the token count was 4096"),
+        ("the alarm code was changed on Monday", "order 20931 has been shipped"),
+        ("my locker is number 217", "call me on 0176 5551234"),
+    ],
+)
+def test_a_number_after_a_sentence_that_asks_for_none_is_ordinary(before: str, said: str) -> None:
+    """Only a question, or a sentence left open, makes a secret of the digits after it."""
+    turns = [turn(before, Role.USER), turn(said, Role.USER)]
+    leaning = memory(said, refers_to=(before,), security=SecurityTier.CLEARTEXT)
+
+    assert disclose_turns(turns, Audience.AGENT)[1].content == said
+    assert scan_memory(leaning).tier is not SecurityTier.CONFIDENTIAL
+
+
+@pytest.mark.parametrize(
+    "before", ["what's the code?", "the alarm code is:", "please send me the access code", "I need your PIN"]
+)
+def test_a_number_after_a_request_for_a_code_is_secret(before: str) -> None:
+    """With or without a question mark."""
+    turns = [turn(before, Role.ASSISTANT), turn("471199", Role.USER)]
+
+    assert disclose_turns(turns, Audience.AGENT)[1].content == "[confidential]"
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        *(("what is my social security number?", "ssn"), ("what is my SSN?", "ssn")),
+        *(("Wie lautet meine Sozialversicherungsnummer?", "ssn"), ("Wie ist die Geheimzahl der SIM?", "pin")),
+        *(("what's the wifi password?", "wifi"), ("wie ist das WLAN-Passwort?", "wifi")),
+        *(("what is my visa card number?", "visa"), ("what's my mastercard number?", "master")),
+    ],
+)
+def test_a_secret_is_found_under_any_of_its_names(question: str, found: str) -> None:
+    """Who told the SSN may ask for the social security number, and who told the WLAN for the wifi."""
+    held = [
+        memory("my SSN's 536-22-1098 btw", id="ssn"),
+        memory("my SIM's PIN is 4471", id="pin"),
+        memory(f"das WLAN-Passwort ist {SECRET}", id="wifi"),
+        memory("my visa is 4111 1111 1111 1111", id="visa"),
+        memory("my mastercard is 5500 0000 0000 0004", id="master"),
+    ]
+
+    assert secrets_asked_for(question, held) == {found}

@@ -23,7 +23,7 @@ from engramdb.context.lines import (
     day_line,
     frame_block,
     line_prefix,
-    may_be_standing,
+    may_enter_window,
     one_line,
     text_at_level,
 )
@@ -158,7 +158,7 @@ def _chosen(sources: BriefSources, now: datetime) -> tuple[list[Memory], list[Me
 
 def _is_usable(memory: Memory, session: str | None, now: datetime) -> bool:
     """Return whether a memory says something that holds by itself, and to one who was not there."""
-    if not may_be_standing(memory) or memory.is_over(now) or is_run_record(memory):
+    if not may_enter_window(memory) or memory.is_over(now) or is_run_record(memory):
         return False
     if memory.is_session_summary or (session is not None and memory.provenance.session == session):
         return False

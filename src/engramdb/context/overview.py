@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from engramdb.capture.actions import is_run_record
 from engramdb.context.budget import NO_ROOM_REASON, Measure
-from engramdb.context.lines import line_prefix, may_be_standing, one_line, text_at_level
+from engramdb.context.lines import line_prefix, may_enter_window, one_line, text_at_level
 from engramdb.store.contract import Transaction
 from engramdb.text.lexicons import LANGUAGES, any_pattern
 from engramdb.text.telling import weight
@@ -97,7 +97,7 @@ def overview_memories(tx: Transaction, scope: Scope, now: datetime) -> list[Memo
     return [
         one
         for one in newest
-        if may_be_standing(one) and not one.is_over(now) and not (one.is_derived or is_run_record(one))
+        if may_enter_window(one) and not one.is_over(now) and not (one.is_derived or is_run_record(one))
     ]
 
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
+from engramdb.values import Gap, HistoryEvent, MemoryId, Scope
+
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
 
@@ -54,13 +56,14 @@ def _disclosing(name: str, method: Callable[Params, Result]) -> Callable[Params,
         answer = method(*args, **kwargs)
         if answer is None or isinstance(answer, bool | int):
             return answer
-        return cast("Result", as_shown(cast("Engram", args[0]), name, answer))
+        engram, scope = cast("Engram", args[0]), cast("Scope | None", kwargs.get("scope"))
+        return cast("Result", as_shown(engram, name, answer, scope=scope))
 
     return call
 
 
-def as_shown(engram: Engram, name: str, answer: Any) -> Any:
-    """Return the answer of a verb as the one who asked may see it."""
+def as_shown(engram: Engram, name: str, answer: Any, *, scope: Scope | None = None) -> Any:
+    """Return the answer of a verb as the one who asked may see it; `scope` is where it was asked."""
     from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
 
     viewer = engram.viewer
@@ -69,7 +72,20 @@ def as_shown(engram: Engram, name: str, answer: Any) -> Any:
     audience = Audience(LISTED[name]) if name in LISTED else viewer.audience
     if isinstance(answer, Iterator):
         return (disclose(one, audience) for one in answer)
-    return disclose(answer, audience)
+    named = dict.fromkeys(_named_in(answer))
+    about = engram._named(named, scope) if named else ()  # noqa: SLF001 - no verb, which would be disclosed
+    return disclose(answer, audience, about=about)
+
+
+def _named_in(answer: Any) -> Iterator[MemoryId]:
+    """Yield the memories that an answer tells about and names by id alone."""
+    if isinstance(answer, HistoryEvent):
+        yield answer.memory_id
+    elif isinstance(answer, Gap):
+        yield from answer.memories
+    elif isinstance(answer, list | tuple):
+        for one in answer:
+            yield from _named_in(one)
 
 
 class DisclosingPart:

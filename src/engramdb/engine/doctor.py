@@ -62,7 +62,11 @@ def examine(
     did = REBUILT if damaged or wrong & _DERIVED else EMBEDDED
     again = _look(store, embedder)
     still = {check.name for check in again}
-    again += [replace(check, ok=True) for check in found if check.name not in still]  # tables made anew
+    again += [
+        replace(check, ok=True) if check.name.startswith(_TABLE) else check  # a table that was made again
+        for check in found
+        if check.name not in still
+    ]
     return DoctorReport(
         checks=tuple(
             replace(check, repaired=True, did=did) if check.ok and check.name in wrong else check
@@ -74,6 +78,7 @@ def examine(
 def _look(store: Store, embedder: Embedder) -> list[Check]:
     found = [*store.check()]
     found += [_guarded(name, store, look) for name, look in _LOOKS.items()]
+    found.append(_guarded("files", store, lambda tx: check_files(tx, store)))
     found.append(_try_embedder(embedder))
     if found[-1].ok:
         found.append(_guarded("embedded", store, lambda tx: _check_embedded(tx, embedder)))
@@ -107,7 +112,6 @@ _LOOKS: dict[str, Callable[[Transaction], Check]] = {
     "traits": _check_traits,
     "text index rules": lambda tx: _check_rules("text index rules", tx.terms.version),
     "turn index rules": lambda tx: _check_rules("turn index rules", tx.turn_terms.version),
-    "files": check_files,
 }
 
 

@@ -1486,7 +1486,8 @@ class Engram:
         from engramdb.engine.salvage import salvage_file  # noqa: PLC0415 - loads the models
 
         source, target = (Path(one).expanduser().absolute() for one in (store, new))
-        return salvage_file(source, target, settings or Settings.load(), clock or SystemClock(), embedder)
+        guarded = SystemClock() if clock is None else _guarded(clock)
+        return salvage_file(source, target, settings or Settings.load(), guarded, embedder)
 
     def backup(self, path: str | PathLike[str] | None = None) -> Backup:
         """
@@ -1522,7 +1523,8 @@ class Engram:
 
         place = Path(store).expanduser().absolute()
         copy = None if backup is None else Path(backup).expanduser().absolute()
-        return restore_backup(place, copy, settings=settings or Settings.load(), clock=clock or SystemClock())
+        guarded = SystemClock() if clock is None else _guarded(clock)
+        return restore_backup(place, copy, settings=settings or Settings.load(), clock=guarded)
 
     def audit(
         self,
@@ -1719,7 +1721,7 @@ class Engram:
             asked = secrets_asked_for(answer.query.text, found)
         shown = self._masked(answer)
         try:
-            self._audit_reveal(asked)
+            self._audit_reveal([one for one in found if one.id in asked])
         except EngramError:  # what cannot be audited stays masked
             return shown
         whole = {one.id: one for one in found if one.id in asked}
@@ -1733,7 +1735,7 @@ class Engram:
 
     def _listed(self, found: Sequence[Memory], *, reveal: bool) -> Sequence[Memory]:
         """Return memories with their secrets masked, or whole where one who may has asked for it."""
-        secret = [one.id for one in found if _is_secret(one)]
+        secret = [one for one in found if _is_secret(one)]
         if not secret:
             return found
         from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
@@ -1748,14 +1750,28 @@ class Engram:
         self._audit_reveal(secret)
         return found
 
-    def _audit_reveal(self, secret: Collection[MemoryId]) -> None:
-        """Note that secrets are shown."""
+    def _named(self, memory_ids: Iterable[MemoryId], scope: Scope | None) -> Sequence[Memory]:
+        """Return memories, what they superseded and what superseded them, to mask what is told of them."""
+        found: dict[MemoryId, Memory] = {}
+        waiting, place = [*memory_ids], self._in(scope)
+        with self._parts.store.read() as tx:
+            while waiting and len(found) < _MAX_NAMED:
+                memory = tx.memories.get(waiting.pop(), scope=place)
+                if memory is not None and memory.id not in found:
+                    found[memory.id] = memory
+                    near = (memory.supersedes, memory.superseded_by)
+                    waiting += [one for one in near if one is not None and one not in found]
+        return list(found.values())
+
+    def _audit_reveal(self, secret: Collection[Memory]) -> None:
+        """Note that secrets are shown, each in the scope that it belongs to."""
         if not secret:
             return
+        at, actor = self._now(), self.actor
         with self._parts.store.atomic() as tx:
-            for one in sorted(secret):
-                shown = AuditEvent(at=self._now(), action=Action.REVEAL, actor=self.actor, target=one)
-                tx.audit.add(shown)
+            for one in sorted({(one.id, one.scope) for one in secret}, key=lambda each: each[0]):
+                target, scope = one
+                tx.audit.add(AuditEvent(at=at, action=Action.REVEAL, actor=actor, scope=scope, target=target))
 
     # --- what a call means ----------------------------------------------------------------------------------
 
@@ -1822,6 +1838,8 @@ class Engram:
         return self._parts.clock.now()
 
 
+_MAX_NAMED = 500
+"""Memories that are looked up to mask what an answer tells of them."""
 SAID_BEFORE = 4
 """Turns before a page that may ask for the secret which its first turn tells."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +23,7 @@ from engramdb.lifecycle.erase import ErasedWords, ErasureRequest, erase_memory, 
 from engramdb.lifecycle.lease import held
 from engramdb.notebook.erase import erase_from_notebook, noted_ids
 from engramdb.notebook.sync import LEASE, LEASE_MINUTES
-from engramdb.store.contract import Transaction
+from engramdb.store.contract import Store, Transaction
 from engramdb.store.opening import open_store
 from engramdb.text.normalize import counted
 from engramdb.values import Check, ErasedFile, Erasure, FileKind, FileOutcome, MemoryId, Scope, WrittenFile
@@ -66,10 +67,12 @@ def _of_store(parts: Parts, found: Erasure) -> ErasedFile:
 
 def _of_registered(parts: Parts, order: FileErasure) -> Iterator[ErasedFile]:
     with parts.store.read() as tx:
-        registered = [*tx.files.list()]
+        own = str(Path(parts.store.location).resolve())
+        registered = [one for one in tx.files.list() if one.path != own]  # one that was a copy knows itself
     registered += _copies_beside(parts, {one.path for one in registered})
     clean: dict[FileKind, Callable[[Parts, WrittenFile, FileErasure], ErasedFile]] = {
         FileKind.BACKUP: _of_backup,
+        FileKind.SALVAGE: _of_backup,
         FileKind.EXPORT: _of_export,
         FileKind.NOTEBOOK: _of_notebook,
     }
@@ -214,23 +217,37 @@ def registered_file(parts: Parts, kind: FileKind, path: Path, *, given: str) -> 
         raise
 
 
-def check_files(tx: Transaction) -> Check:
+def register_salvage(store: Store, other: Path, *, now: datetime) -> None:
+    """Note in a store the file that its rows were saved from, or into."""
+    path = str(other.expanduser().resolve())
+    file = WrittenFile(kind=FileKind.SALVAGE, path=path, given=str(other), written_at=now)
+    with store.atomic() as tx:
+        tx.files.add(file)
+
+
+def check_files(tx: Transaction, store: Store) -> Check:
     """Look whether the registered files are where they were written and hold nothing that was erased."""
     registered = tx.files.list()
-    dirty = [one for one in registered if tx.erasures.erased_among(sorted(_ids_in(one)))]
-    gone = sum(not Path(one.path).exists() for one in registered)
+    there = [one for one in registered if Path(one.path).exists()]
+    held = {one.path: _ids_in(one, store) for one in there}
+    dirty = [one for one in there if tx.erasures.erased_among(sorted(held[one.path] or ()))]
+    unseen = [path for path, ids in held.items() if ids is None]
+    gone = len(registered) - len(there)
     if dirty:
         named = counted(len(dirty), "file holds", "files hold")
         return Check(
             name="files", ok=False, found=f"{named} erased memories; erase those again: {dirty[0].path}"
         )
-    if gone:
-        told = counted(gone, "is", "are")
-        return Check(name="files", ok=True, found=f"of {len(registered)} written, {told} no longer there")
-    return Check(name="files", ok=True, found=f"{len(registered)} written, none holds anything erased")
+    told = [f"of {len(registered)} written, {counted(gone, 'is', 'are')} no longer there"] if gone else []
+    if unseen:
+        told.append(f"not looked into: {len(unseen)}, such as {unseen[0]}")
+    found = "; ".join(told) or f"{len(registered)} written, none holds anything erased"
+    return Check(name="files", ok=True, found=found)
 
 
-def _ids_in(file: WrittenFile) -> frozenset[MemoryId]:
+def _ids_in(file: WrittenFile, store: Store) -> frozenset[MemoryId] | None:
+    """Return the memories whose words may stand in a file; None where it cannot be looked into."""
+    path = Path(file.path)
     if file.kind is FileKind.NOTEBOOK:
-        return noted_ids(Path(file.path))
-    return exported_ids(Path(file.path)) if file.kind is FileKind.EXPORT else frozenset()
+        return noted_ids(path)
+    return exported_ids(path) if file.kind is FileKind.EXPORT else store.ids_in_copy(path)

@@ -14,6 +14,8 @@ from engramdb.values import ErasedFile, FileKind, FileOutcome, MemoryId
 GONE = "it is no longer there; if you have moved or copied it, delete it yourself"
 MAX_LOOK_BYTES = 20_000_000
 """A larger export is not looked through by `doctor`."""
+_TOLD = ("content", "verbatim", "statement")
+"""What of a line tells the words of a memory."""
 FOREIGN = "it is no longer an export of Engram, so it was not touched: delete it yourself"
 
 
@@ -27,8 +29,9 @@ def erase_from_export(
         return _done(path, FileOutcome.NAMED, GONE)
     except OSError as exc:
         return _done(path, FileOutcome.NAMED, f"it cannot be read: {exc.strerror}; delete it yourself")
+    erased, words = frozenset(ids), frozenset(normalize_text(text) for text in texts)
     try:
-        kept = [line for line in lines if not _holds(line, frozenset(ids), texts)]
+        kept = [line for line in lines if not _holds(line, erased, words)]
     except (ValueError, RecursionError):
         return _done(path, FileOutcome.NAMED, FOREIGN)
     if len(kept) == len(lines):
@@ -41,7 +44,7 @@ def erase_from_export(
     return _done(path, FileOutcome.REWRITTEN, f"without {len(lines) - len(kept)} of {len(lines)} lines")
 
 
-def _holds(line: bytes, ids: frozenset[MemoryId], texts: Collection[str]) -> bool:
+def _holds(line: bytes, ids: frozenset[MemoryId], texts: frozenset[str]) -> bool:
     """Return whether a line is of an erased memory or tells its words; raises where it is none of ours."""
     if not line.strip():
         return False
@@ -50,8 +53,7 @@ def _holds(line: bytes, ids: frozenset[MemoryId], texts: Collection[str]) -> boo
         raise ValueError("not a line of an export")
     if told.get("id") in ids:
         return True
-    said = normalize_text(" ".join(str(told.get(name, "")) for name in ("content", "verbatim", "statement")))
-    return any(normalize_text(text) == said.strip() for text in texts)
+    return any(normalize_text(str(told[name])) in texts for name in _TOLD if told.get(name))
 
 
 def _write_again(path: Path, content: bytes) -> None:
@@ -67,14 +69,14 @@ def _write_again(path: Path, content: bytes) -> None:
         beside.unlink(missing_ok=True)
 
 
-def exported_ids(path: Path) -> frozenset[MemoryId]:
-    """Return the memories that an export holds; none where it is gone, too large to look at, or another's."""
+def exported_ids(path: Path) -> frozenset[MemoryId] | None:
+    """Return the memories that an export holds; None where it is too large to look at, or no export."""
     try:
         if path.stat().st_size > MAX_LOOK_BYTES:
-            return frozenset()
+            return None
         lines = [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
     except (OSError, ValueError, RecursionError):
-        return frozenset()
+        return None
     return frozenset(str(line["id"]) for line in lines if isinstance(line, dict) and "id" in line)
 
 

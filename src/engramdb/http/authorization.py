@@ -61,7 +61,8 @@ class SearchLimiter:
     """
     Counts what each agent's token asks within a minute: scores tell a patient prober what is stored.
 
-    A person's token, the owner's and a server without tokens are not limited.
+    A person's token, the owner's and a server without tokens are not limited. A client of MCP is an agent,
+    whoever its token was made for.
     """
 
     def __init__(self, most: int) -> None:
@@ -72,7 +73,8 @@ class SearchLimiter:
 
     def count(self, who: Caller, action: Action) -> None:
         """Count one call; raises where the token has asked too often."""
-        is_counted = action.is_search and who.actor.kind is ActorKind.AGENT and who.actor.token is not None
+        is_agent = who.actor.kind is ActorKind.AGENT and who.actor.token is not None and not who.is_owner
+        is_counted = action.is_search and is_agent
         if not (is_counted and self._most):
             return
         minute = int(time.monotonic() // 60)
@@ -88,10 +90,12 @@ class SearchLimiter:
 class CallersEngram:
     """An engine whose verbs are held to what the caller may do."""
 
-    def __init__(self, engram: Engram, *, spans: Spans | None = None) -> None:
+    def __init__(
+        self, engram: Engram, *, spans: Spans | None = None, searches: SearchLimiter | None = None
+    ) -> None:
         self._engram = engram
         self._spans = spans
-        self._searches = SearchLimiter(engram.settings.searches_per_minute)
+        self._searches = searches or SearchLimiter(engram.settings.searches_per_minute)
 
     @property
     def scope(self) -> Scope:

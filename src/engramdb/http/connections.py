@@ -65,11 +65,12 @@ class Connections:
 
     def enter(self, one: LimitedConnection) -> Response | None:
         """Give a place to a newcomer, or return the answer that sends it away."""
-        own = self._places.setdefault(one.address, Places())
+        own = self._places.get(one.address, Places())
         if own.taken >= self.limits.max_connections_per_address and not self._make_room([own]):
             return self._refuse("address")
         if self.open >= self.max_open and not self._make_room(list(self._places.values())):
             return self._refuse("connections")
+        own = self._places.setdefault(one.address, Places())  # making room may have closed its last one
         own.put(one, own.silent)
         return None
 
@@ -90,7 +91,7 @@ class Connections:
     def _make_room(self, places: list[Places]) -> bool:
         """Close a connection that waits for a request; returns whether there was one."""
         for waiting in ([one.silent for one in places], [one.idle for one in places]):
-            most = max(waiting, key=len)
+            most = max(waiting, key=len, default=None)
             if most:
                 oldest = next(iter(most))
                 self.refused["made room"] += 1

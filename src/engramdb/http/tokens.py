@@ -14,6 +14,7 @@ import hmac
 import os
 import re
 import secrets
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
@@ -40,6 +41,8 @@ MAX_REVOKED: Final = 200
 """Of revoked tokens only the latest are told apart from unknown ones."""
 USED_SECONDS: Final = 60
 """How old the note of a token's last use may be before it is written again."""
+LEFT_SECONDS: Final = 30
+"""A file is written within moments: one that stands unfinished for so long was left by a killed process."""
 _BYTES: Final = 32
 _LEAST_CHARACTERS: Final = 16
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -55,6 +58,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     """Who does what is asked for; without a token, the person at this machine."""
     scope: Scope = GLOBAL
     """The scope that it is limited to; global is no limit."""
+    is_owner: bool = False
+    """Whether it shows the server's own token."""
     is_read_only: bool = False
     may_narrow: bool = False
     """Whether a request may add names below its scope, such as the user of its project."""
@@ -303,7 +308,7 @@ class Tokens(Struct, frozen=True):
         if is_own:
             token = digest_of(self.own)[:ID_CHARACTERS]
             actor = msgspec.structs.replace(self.owner, token=token)
-            return Caller(key=f"{OWN_NAME}:{token}", actor=actor, may_see_secrets=True)
+            return Caller(key=f"{OWN_NAME}:{token}", actor=actor, is_owner=True, may_see_secrets=True)
         return RefusedToken(reason="unknown") if found is None else self._judged(found)
 
     def _judged(self, grant: Grant) -> Caller | RefusedToken:
@@ -321,35 +326,57 @@ class _Rewriting:
     A file that is written beside the old one, which it then replaces.
 
     The new file is also the lock: it can be made only once, so two commands at a time cannot lose a
-    token.
+    token. One that a killed process has left is taken away.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._new = path.with_name(path.name + ".new")
+        self._number = 0
         self._is_put = False
 
     def __enter__(self) -> _Rewriting:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            if self._is_left():
+                self._new.unlink(missing_ok=True)
             _write_new(self._new, b"")
+            self._number = self._new.stat().st_ino
         except FileExistsError:
-            raise InvalidSettings(
-                "another command is changing the tokens", hint=f"If none is, delete {self._new}."
-            ) from None
+            raise _busy() from None
         except OSError as exc:
             raise InvalidSettings(f"the tokens cannot be stored in {self._path}: {exc.strerror}") from exc
         return self
 
     def put(self, content: object) -> None:
         """Write this as JSON and replace the old."""
+        if not self._is_own():
+            raise _busy()
         self._new.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
         self._new.replace(self._path)
         self._is_put = True
 
     def __exit__(self, *_error: object) -> None:
-        if not self._is_put:
+        if not self._is_put and self._is_own():
             self._new.unlink(missing_ok=True)
+
+    def _is_left(self) -> bool:
+        try:
+            return time.time() - self._new.stat().st_mtime > LEFT_SECONDS
+        except FileNotFoundError:
+            return False
+
+    def _is_own(self) -> bool:
+        """Return whether the new file is still the one made here: another command may think it was left."""
+        try:
+            return self._new.stat().st_ino == self._number
+        except FileNotFoundError:
+            return False
+
+
+def _busy() -> InvalidSettings:
+    hint = f"Try again; what a killed one has left is ignored after {LEFT_SECONDS} seconds."
+    return InvalidSettings("another command is changing the tokens", hint=hint)
 
 
 def _write_new(path: Path, content: bytes) -> None:

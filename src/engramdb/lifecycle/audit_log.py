@@ -24,7 +24,7 @@ from engramdb.health import Health
 from engramdb.lifecycle.access_log import AccessRecorder
 from engramdb.store.contract import Store
 from engramdb.text.normalize import normalize_text
-from engramdb.values import Action, Actor, AuditEvent, Outcome, Scope
+from engramdb.values import Action, Actor, ActorKind, AuditEvent, Outcome, Scope
 
 AUDITING: Final = "audit"
 """The name of this part in `status`."""
@@ -33,7 +33,8 @@ SAME_WITHIN: Final = timedelta(minutes=1)
 MAX_ROWS_PER_MINUTE: Final = 60
 """Further denials of other kinds within the minute are counted in one row for all of them."""
 MANY: Final = "many"
-"""The reason in that row."""
+"""The reason in that row, and in place of who it was: they were many."""
+_ANYBODY: Final = Actor(name=MANY, kind=ActorKind.RULE)
 _HASH_BYTES: Final = 16
 _PERSON: Final = b"audit question"
 
@@ -61,7 +62,7 @@ class _Repeated(Struct):
     written: int = 1
 
 
-_Key = tuple[Action, Outcome, Actor | None, Scope | None, str]
+_Key = tuple[Action, Outcome, Actor, Scope | None, str]
 
 
 class AuditLog:
@@ -106,27 +107,31 @@ class AuditLog:
         """Write that something was denied or failed, and why, by a code."""
         at = self.now()
         with self._lock:
+            over = self._take_ended(at)
             key: _Key = (action, outcome, actor, scope, reason)
-            if key not in self._current(at) and len(self._repeated) >= MAX_ROWS_PER_MINUTE:
-                key = (action, outcome, None, None, MANY)
+            if key not in self._repeated and len(self._repeated) >= MAX_ROWS_PER_MINUTE:
+                key = (action, outcome, _ANYBODY, None, MANY)
             known = self._repeated.get(key)
             if known is None:
                 known = self._repeated[key] = _Repeated(at)
             else:
                 known.times += 1
-        if known.times == 1:
+            times = known.times
+        for one in over:
+            self._write_count(one)
+        if times == 1:
             self._write_first(
                 known,
                 AuditEvent(
                     at=at,
                     action=action,
-                    actor=actor,
+                    actor=key[2],
                     scope=key[3],
                     outcome=outcome,
                     detail={"reason": key[4]},
                 ),
             )
-        elif known.times >= 2 * known.written:  # a thousand denials cost ten writes
+        elif times >= 2 * known.written:  # a thousand denials cost ten writes
             self._write_count(known)
 
     def _write_first(self, known: _Repeated, event: AuditEvent) -> None:
@@ -136,22 +141,25 @@ class AuditLog:
     def close(self) -> None:
         """Write how often each has happened that is not written yet."""
         with self._lock:
-            for known in self._repeated.values():
-                self._write_count(known)
+            left = list(self._repeated.values())
             self._repeated.clear()
+        for known in left:
+            self._write_count(known)
 
-    def _current(self, at: datetime) -> OrderedDict[_Key, _Repeated]:
-        """Return the rows that still count, without those whose minute is over."""
+    def _take_ended(self, at: datetime) -> list[_Repeated]:
+        """Take out the rows whose minute is over and return them, to be written without the lock."""
+        over: list[_Repeated] = []
         while self._repeated:
             first = next(iter(self._repeated))
             if at - self._repeated[first].since < SAME_WITHIN:
                 break
-            self._write_count(self._repeated.pop(first))
-        return self._repeated
+            over.append(self._repeated.pop(first))
+        return over
 
     def _write_count(self, known: _Repeated) -> None:
         if known.number is None or known.times == known.written:
             return
         with suppress(StorageError), self._parts.health.watch(AUDITING), self._parts.store.atomic() as tx:
-            tx.audit.set_times(known.number, known.times)
-            known.written = known.times
+            times = known.times  # others may go on counting
+            tx.audit.set_times(known.number, times)
+            known.written = times

@@ -41,6 +41,7 @@ from engramdb.values import (
     check_move,
     new_id,
 )
+from engramdb.vault.masking import mask_reason
 
 if TYPE_CHECKING:  # a pin or a forget needs no arrays
     import numpy as np
@@ -205,6 +206,7 @@ class MemoryWriter(Struct, frozen=True):
         self.link(new, old, EdgeType.SUPERSEDES)
         until = until or ended_at(old, new)
         gone = old.evolve(status=Status.SUPERSEDED, superseded_by=new.id, valid_to=until, updated_at=self.now)
+        reason = self.open_reason(reason, old, new)
         self._pass_on_disputes(old, new)
         self.write(old, gone, action=action, reason=reason)
         self.end_earlier(gone, new.holds_from)
@@ -373,7 +375,8 @@ class MemoryWriter(Struct, frozen=True):
             if memory.scope == within:
                 link = f"{kind} {other.id}"
                 changes = {name: (None, link) if action is Action.LINK else (link, None)}
-                self._history(memory, action, reason=reason, changes=changes)
+                told = self.open_reason(reason, source, target)
+                self._history(memory, action, reason=told, changes=changes)
         self._audit(source, action, reason, {"other": target.id, "type": kind.value})
 
     def audit_link(self, source: Memory, target: Memory, kind: EdgeType, *, reason: str) -> None:
@@ -613,6 +616,7 @@ class MemoryWriter(Struct, frozen=True):
         noted: Mapping[str, tuple[Any, Any]] | None = None,
     ) -> None:
         is_moved = old.status is not new.status
+        reason = self.open_reason(reason, old, new)
         self._history(
             old,
             action,
@@ -642,10 +646,16 @@ class MemoryWriter(Struct, frozen=True):
                 actor=self.actor,
                 old_status=old_status,
                 new_status=new_status,
-                reason=reason,
+                reason=self.open_reason(reason, memory),
                 changes=changes or {},
             )
         )
+
+    def open_reason(self, reason: str, *about: Memory) -> str:
+        """Return why memories are changed, as it is stored: without a secret, theirs or another."""
+        if not reason or self.actor.kind is ActorKind.RULE:
+            return reason  # a rule's reason never quotes a memory
+        return mask_reason(reason, about, by=self.actor.kind)
 
     def _audit(
         self, memory: Memory, action: Action, reason: str, detail: Mapping[str, Any] | None = None

@@ -431,7 +431,7 @@ def challenge(writer: MemoryWriter, memory: Memory, *, by: Memory, reason: str, 
     weaker = max(min(MIN_WEAKENED, memory.confidence), memory.confidence - WEAKEN_BY)
     writer.link(by, memory, EdgeType.CONTRADICTS, weight=chance)
     changed = memory.evolve(status=Status.CHALLENGED, confidence=weaker, updated_at=writer.now)
-    return writer.write(memory, changed, action=Action.WEAKEN, reason=reason)
+    return writer.write(memory, changed, action=Action.WEAKEN, reason=writer.open_reason(reason, memory, by))
 
 
 def _as_agents_word(writer: MemoryWriter, memory: Memory) -> Memory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ from engramdb.verbs.store import StatusRequest
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
+    from engramdb.http.authorization import SearchLimiter
     from engramdb.http.tokens import Caller, RefusedToken
     from engramdb.mcp.startup import Opening
     from engramdb.mcp.tool import Tool, ToolAnswer
@@ -195,6 +197,8 @@ class MemoryServer:
         self._tools = {tool.name: tool for tool in tools}
         self._session = session
         self._places: anyio.CapacityLimiter | None = None
+        self._lock = threading.Lock()
+        self._searches: SearchLimiter | None = None
         self.sdk: Server[Any] = Server(
             "engram",
             version=__version__,
@@ -315,7 +319,16 @@ class MemoryServer:
         from engramdb.http.authorization import CallersEngram  # noqa: PLC0415
 
         with calling(replace(who, actor=actor), is_known=lambda: True):
-            yield cast("Engram", CallersEngram(engram))
+            yield cast("Engram", CallersEngram(engram, searches=self._counting(engram)))
+
+    def _counting(self, engram: Engram) -> SearchLimiter:
+        """Return what counts the searches of all clients, made with the first of them."""
+        from engramdb.http.authorization import SearchLimiter  # noqa: PLC0415 - only over HTTP there are tokens
+
+        with self._lock:
+            if self._searches is None:
+                self._searches = SearchLimiter(engram.settings.searches_per_minute)
+            return self._searches
 
     def note_refusal(self, refused: RefusedToken) -> None:
         """Audit that nobody was let in with what was shown."""

@@ -153,13 +153,13 @@ def _without(state: State, ids: Collection[MemoryId], paths: Collection[str]) ->
     )
 
 
-def noted_ids(root: Path) -> frozenset[MemoryId]:
-    """Return the memories that a notebook has notes of; none where it is gone or cannot be read."""
+def noted_ids(root: Path) -> frozenset[MemoryId] | None:
+    """Return the memories that a notebook has notes of; None where that cannot be read."""
     content = Folder(root).read(STATE_FILE)
     try:
-        return frozenset() if content is None else frozenset(read_state(content).memories)
+        return None if content is None else frozenset(read_state(content).memories)
     except InvalidContent:
-        return frozenset()
+        return None
 
 
 def _done(root: Path, outcome: FileOutcome, why: str) -> ErasedFile:

@@ -226,6 +226,12 @@ def awaited_secret(heard: Sequence[str]) -> str | None:
     return None
 
 
+def awaits_answer(before: str) -> bool:
+    """Return whether a sentence asks for a secret or leaves it open ("the code is:")."""
+    is_question = before.rstrip(" )\"'*_").endswith(("?", "？"))
+    return is_question or bool(_LEFT_OPEN.search(before) or _ASKING.search(before))
+
+
 def answered_secrets(text: str, before: str) -> Iterator[tuple[int, int]]:
     """Yield what would be a secret if the text named what the sentence before it asks for or speaks of."""
     named = _ANY_NAME.search(before)
@@ -234,9 +240,9 @@ def answered_secrets(text: str, before: str) -> Iterator[tuple[int, int]]:
     for match in _TOKEN.finditer(text):
         if looks_random(match[0].strip(".,;:!?()[]{}*")):
             yield match.span()
-    is_open = _LEFT_OPEN.search(before) is not None
-    if not (is_open or before.rstrip(" )\"'*_").endswith("?") or _ASKING.search(before)):
+    if not awaits_answer(before):
         return
+    is_open = _LEFT_OPEN.search(before) is not None
     words = text.split()
     if len(words) <= MAX_ANSWER_WORDS:
         yield from _values_of(text, named[0])

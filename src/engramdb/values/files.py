@@ -19,6 +19,8 @@ class FileKind(StrEnum):
 
     STORE = "store"
     BACKUP = "backup"
+    SALVAGE = "salvage"
+    """The store that rows were saved into, or the one that they were saved from."""
     EXPORT = "export"
     NOTEBOOK = "notebook"
     HOOK_STATE = "hook-state"
@@ -43,6 +45,9 @@ class FileRule(Struct, frozen=True, kw_only=True):
 FILE_RULES: Final[dict[FileKind, FileRule]] = {
     FileKind.STORE: FileRule(holds_text=True, on_erase="rewritten with its -wal and -shm"),
     FileKind.BACKUP: FileRule(
+        holds_text=True, registered=True, on_erase="opened, erased from in the same way, and rewritten"
+    ),
+    FileKind.SALVAGE: FileRule(
         holds_text=True, registered=True, on_erase="opened, erased from in the same way, and rewritten"
     ),
     FileKind.EXPORT: FileRule(

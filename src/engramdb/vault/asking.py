@@ -94,7 +94,11 @@ def _is_unspaced(name: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold().replace("wi-fi", "wifi").replace("’", "'")
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    for one, others in registry("secrets")["same"].items():
+        for other in others:
+            plain = plain.replace(other, one)
+    return plain
 
 
 def asked_secret(question: str) -> AskedSecret | None:

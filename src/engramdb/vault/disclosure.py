@@ -19,11 +19,14 @@ from msgspec.structs import replace
 
 from engramdb.text.pii import CONCEALED
 from engramdb.values.document import Document
+from engramdb.values.event import HistoryEvent
 from engramdb.values.memory import INJECTION, Actor, ActorKind, Memory, SecurityTier
+from engramdb.values.recall import SaidTurn
 from engramdb.values.turn import Turn
 from engramdb.vault.masking import (
     Secrets,
     mask_memory,
+    mask_numbers,
     mask_personal,
     mask_secrets,
     mask_turns,
@@ -171,16 +174,17 @@ def disclose_turns(turns: Sequence[Turn], audience: Audience, *, before: Sequenc
     return mask_turns([*before, *turns])[len(before) :]
 
 
-def disclose(value: Value, audience: Audience) -> Value:
+def disclose(value: Value, audience: Audience, *, about: Sequence[Memory] = ()) -> Value:
     """
     Return an answer as an audience may see it: every memory, turn and text in it, however deep.
 
     What is ordinary passes as it is, by its stored tier: only a confidential memory and words without a tier
-    are looked at. A memory that may not be shown at all is left out where it is one of several.
+    are looked at. A memory that may not be shown at all is left out where it is one of several. `about` are
+    the memories that the answer names by id alone.
     """
     if isinstance(value, Memory):
         return cast("Value", disclose_memory(value, audience))
-    found = _confidential_in(value)
+    found = _confidential_in([value, *about])
     secrets = Secrets.of_all(found) if found else None
     shown = _walk(value, audience, secrets)
     return cast("Value", None if shown is _GONE else shown)
@@ -245,6 +249,8 @@ def _walk(value: Any, audience: Audience, secrets: Secrets | None) -> Any:
 def _walk_struct(value: Struct, audience: Audience, secrets: Secrets | None) -> Any:
     if isinstance(value, Document):
         return replace(value, value=_walk_document(value.value, audience))
+    if isinstance(value, SaidTurn) and INJECTION in value.flags and audience is not Audience.PERSON:
+        return _GONE  # no memory, judged by nobody: a last resort is no way in for orders
     changes: dict[str, Any] = {}
     for name in _plan(type(value)):
         held = getattr(value, name)
@@ -253,9 +259,18 @@ def _walk_struct(value: Struct, audience: Audience, secrets: Secrets | None) -> 
         shown = _walk(held, audience, secrets)
         if shown is _GONE:
             return _GONE
+        if name == "reason" and isinstance(shown, str) and secrets is not None:
+            shown = _reason(value, shown)
         if shown is not held:
             changes[name] = shown
     return replace(value, **changes) if changes else value
+
+
+def _reason(value: Struct, reason: str) -> str:
+    """Return why something was done; what an older version stored about a secret is masked word by word."""
+    by = value.actor.kind if isinstance(value, HistoryEvent) else ActorKind.PERSON
+    is_about_secret = isinstance(value, HistoryEvent) or bool(_confidential_in(value))
+    return mask_numbers(reason) if is_about_secret and by is not ActorKind.RULE else reason
 
 
 def _walk_mapping(value: Mapping[Any, Any], audience: Audience, secrets: Secrets | None) -> Any:

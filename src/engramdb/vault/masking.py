@@ -16,8 +16,9 @@ from msgspec.structs import replace
 
 from engramdb.erasable_cache import cached
 from engramdb.text.pii import CONCEALED, CONFIDENTIAL, PiiScan, PiiSpan, classify, conceal_secrets
-from engramdb.text.pii_spoken import awaited_secret
-from engramdb.values.memory import Claim, Detail, Memory, SecurityTier, Traits
+from engramdb.text.pii_codes import names_code
+from engramdb.text.pii_spoken import awaited_secret, awaits_answer
+from engramdb.values.memory import ActorKind, Claim, Detail, Memory, SecurityTier, Traits
 from engramdb.values.turn import Role, Turn
 
 PERSONAL: Final = "[personal]"
@@ -29,6 +30,7 @@ MIN_WORD_CHARACTERS: Final = 3
 MAX_QUESTIONS: Final = 8
 """In one text, to be looked at for what answers them."""
 _WORD = re.compile(r"\w+")
+_WITH_DIGIT = re.compile(r"[^\s,;]*\d[^\s,;]*")
 _ASKED = re.compile(r"[?？]\s+")
 
 
@@ -42,10 +44,13 @@ def scan_memory(memory: Memory) -> PiiScan:
     """
     Return what was found in the words of a memory: alone, as an answer, and after what they lean on.
 
-    "Master code 77 20 93 5" is a secret only after the sentence that speaks of the lock.
+    "Master code 77 20 93 5" is a secret only after the sentence that speaks of the lock. A number that
+    nothing calls a code, after a sentence that asks for none, is an ordinary number.
     """
     alone = scan_text(memory.content, memory.answers)
     if alone.tier is SecurityTier.CONFIDENTIAL or not memory.refers_to:
+        return alone
+    if not (names_code(memory.content) or any(map(awaits_answer, memory.refers_to))):
         return alone
     before = " ".join(memory.refers_to) + " "
     spans = [
@@ -144,6 +149,27 @@ class Secrets(Struct, frozen=True):
         return tuple(name for name in names if CONCEALED not in self.masked(name))
 
 
+def mask_reason(reason: str, about: Iterable[Memory], *, by: ActorKind) -> str:
+    """
+    Return why something was done to memories, without the secrets of those that are confidential.
+
+    What a person or an agent writes about one may name an earlier secret that no memory holds ("was 7788
+    before"): every word with a digit is masked there.
+    """
+    secret = [one for one in about if one.security is SecurityTier.CONFIDENTIAL]
+    is_free = by is not ActorKind.RULE
+    shown = mask_secrets(reason) if reason and is_free else reason
+    if not reason or not secret:
+        return shown
+    shown = Secrets.of_all(secret).masked(shown)
+    return mask_numbers(shown) if is_free else shown
+
+
+def mask_numbers(text: str) -> str:
+    """Return a text with every word masked that holds a digit."""
+    return _WITH_DIGIT.sub(CONCEALED, text)
+
+
 def _values(text: str, answering: str | None) -> Iterable[str]:
     spans = scan_text(text, answering).spans
     return (text[span.start : span.end] for span in spans if span.kind in CONFIDENTIAL)
@@ -155,9 +181,9 @@ def _words(text: str) -> list[str]:
 
 
 def mask_memory(memory: Memory) -> Memory:
-    """Return a memory without its secrets, in every field that may hold them."""
+    """Return a memory without its secrets, in every field that may hold them; masked again it stays."""
     content = _content(memory)
-    if content == memory.content:  # it is confidential, and nobody can say where
+    if content == memory.content and CONCEALED not in content:  # it is confidential, nobody can say where
         return _bare(memory)
     found = Secrets.of(memory)
     return memory.evolve(

@@ -313,6 +313,10 @@ class Store(Protocol):
         """Put empty tables in the place of derived ones whose pages are damaged."""
         ...
 
+    def ids_in_copy(self, path: Path) -> frozenset[MemoryId] | None:
+        """Return the memories whose words a copy of a store holds; None where it cannot be read."""
+        ...
+
     def back_up(self, path: Path) -> None:
         """Write a whole, verified copy to a path where nothing is; others go on meanwhile."""
         ...

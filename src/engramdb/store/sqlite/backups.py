@@ -30,6 +30,7 @@ from engramdb.store.sqlite.checks import TEXT_INDEXES, UNREADABLE, check_memorie
 from engramdb.store.sqlite.connection import connect, is_plain_file, single_value, translate_errors
 from engramdb.store.sqlite.migrations import version_of
 from engramdb.store.sqlite.read_only import ENDINGS, beside, quoted_uri
+from engramdb.values import MemoryId
 
 ConnectTo = Callable[[Path], apsw.Connection]
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
@@ -92,6 +93,26 @@ def restore_copy(backup: Path, store: Path, aside: Path, *, key: bytes) -> None:
                 put_back(unfinished, store, aside)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+def ids_in_copy(path: Path, *, key: bytes) -> frozenset[MemoryId] | None:
+    """Return the memories whose words a copy holds, without a write or a lock; None if it is unreadable."""
+    if is_plain_file(path) is not None:  # closing it would end the locks of those who have it open here
+        return None
+    try:
+        copy = apsw.Connection(quoted_uri(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    except apsw.Error:
+        return None
+    try:
+        copy.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        if key:
+            copy.pragma("key", f"raw:{key.hex()}")
+        found = copy.execute("SELECT id FROM memories WHERE status <> 'erased'").fetchall()
+    except (apsw.Error, UnicodeDecodeError):
+        return None
+    finally:
+        copy.close()
+    return frozenset(str(one) for (one,) in found)
 
 
 def _settle(store: Path, key: bytes) -> None:

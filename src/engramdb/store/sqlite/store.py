@@ -24,7 +24,7 @@ from engramdb.errors import (
 from engramdb.store.sqlite.acts import ActsTable
 from engramdb.store.sqlite.aging import AgesTable, SweepsTable
 from engramdb.store.sqlite.audit import AuditTable
-from engramdb.store.sqlite.backups import copy_verified
+from engramdb.store.sqlite.backups import copy_verified, ids_in_copy
 from engramdb.store.sqlite.checkpoints import Checkpointer
 from engramdb.store.sqlite.checks import TEXT_INDEXES, run_checks
 from engramdb.store.sqlite.connection import (
@@ -53,7 +53,7 @@ from engramdb.store.sqlite.terms import TermsTable, TurnTermsTable
 from engramdb.store.sqlite.turns import BoxesTable, DreamReadsTable, HandedOutTable, TurnsTable
 from engramdb.store.sqlite.vectors import SnapshotsTable, VectorsTable
 from engramdb.store.sqlite.working_memory import AttentionTable
-from engramdb.values import Act, Action, Actor, Check, new_id
+from engramdb.values import Act, Action, Actor, Check, MemoryId, new_id
 
 
 class Tables:
@@ -306,6 +306,10 @@ class SqliteStore:
         """Put empty tables in the place of derived ones whose pages are damaged."""
         with self._checkpointer.paused(), self._turn() as writer:
             remake_tables(writer, tables)
+
+    def ids_in_copy(self, path: Path) -> frozenset[MemoryId] | None:
+        """Return the memories whose words a copy of a store holds; None where it cannot be read."""
+        return ids_in_copy(path, key=self._opener.key)
 
     def back_up(self, path: Path) -> None:
         """

@@ -1,0 +1,104 @@
+"""What is told about a secret tells nothing of it: reasons, counts in the audit, briefs, hints, turns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from engramdb import Engram, Settings
+from engramdb.hooks.respond import memory_block
+from engramdb.testing import TinyEmbedder
+from engramdb.values import Action, Actor, ActorKind, AuditEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOLD = "Nora's alarm code is 7788 and she lives in Ghent"
+BETTER = "Nora's alarm code is 9911 and she lives in Ghent"
+
+
+@pytest.fixture
+def engram(tmp_path: Path) -> Iterator[Engram]:
+    """An empty store, opened by a person."""
+    with Engram.open(settings=Settings(home=tmp_path), embedder=TinyEmbedder(), background=False) as engram:
+        yield engram
+
+
+def as_text(answer: object) -> str:
+    """Return everything in an answer."""
+    return msgspec.json.encode(answer, enc_hook=str).decode()
+
+
+@pytest.mark.parametrize("kind", [ActorKind.PERSON, ActorKind.AGENT])
+def test_no_reason_gives_a_secret_away(tmp_path: Path, kind: ActorKind) -> None:
+    """Not of a correction, a link, a status or an undo, in the history of either memory or over time."""
+    with Engram.open(
+        settings=Settings(home=tmp_path), embedder=TinyEmbedder(), background=False, actor=Actor(kind=kind)
+    ) as engram:
+        old = engram.remember(TOLD).id
+        other = engram.remember("Nora keeps bees").id
+        engram.link(other, old, reason="opens with 7788")
+        new = engram.correct(old, BETTER, reason="was 7788 before, 5512 in spring").id
+        engram.forget(new, reason="9911 is no longer used, nor 7788")
+
+        told = [as_text(engram.history(one)) for one in (old, new, other)]
+        told += [as_text(engram.timeline("Nora")), as_text(engram.acts()), as_text(engram.audit())]
+        told += [as_text(engram.evidence(old)), as_text(engram.gaps())]
+
+    assert [one for one in told for code in ("7788", "9911", "5512") if f"{code}" in _without_ids(one)] == []
+    assert "[confidential] before" in told[0]
+
+
+def _without_ids(told: str) -> str:
+    """Return an answer without ids and moments, in which any digits may stand."""
+    words = told.replace('"', " ").split()
+    return " ".join(one for one in words if not (len(one) > 20 or one.count(":") > 1))
+
+
+def test_a_reason_that_an_older_version_stored_is_masked_when_it_is_read(engram: Engram) -> None:
+    """Rows of before are not rewritten, and not shown whole either."""
+    old = engram.remember(TOLD).id
+    engram.correct(old, BETTER, reason="mistyped")
+    with engram._parts.store.atomic() as tx:
+        (event,) = [one for one in tx.history.of(old) if one.reason == "mistyped"]
+        tx.history.add(msgspec.structs.replace(event, reason="was 7788 or 5512, and 9911 is new"))
+
+    told = [one.reason for one in engram.history(old)]
+
+    assert told[-1] == "was [confidential] or [confidential], and [confidential] is new"
+
+
+def test_what_is_put_before_an_agent_keeps_the_words_around_a_secret(engram: Engram) -> None:
+    """In a hook and in the brief, Nora still lives in Ghent."""
+    engram.remember(TOLD)
+    masked = "Nora's alarm code is [confidential] and she lives in Ghent"
+
+    block = memory_block(engram, "where does Nora live?", session="s", tokens=800, is_known=lambda _: False)
+
+    assert block is not None
+    assert masked in block.text
+    assert masked in engram.brief().text
+
+
+def test_the_audit_counts_as_revealed_only_what_was(engram: Engram) -> None:
+    """A mask is no secret that was shown."""
+    memory_id = engram.remember(TOLD).id
+    engram.get(memory_id)
+    engram.list()
+    engram.recall("where does Nora live?")
+    assert [one.detail.get("revealed", 0) for one in _reads(engram)] == [0, 0, 0]
+
+    engram.get(memory_id, reveal=True)
+    engram.recall("what is Nora's alarm code?")
+
+    assert [one.detail.get("revealed", 0) for one in _reads(engram)][:2] == [1, 1]
+
+
+def _reads(engram: Engram) -> list[AuditEvent]:
+    """Return the audited reads, newest first."""
+    return [
+        one for one in engram.audit(limit=50) if "results" in one.detail and one.action is not Action.REMEMBER
+    ]
