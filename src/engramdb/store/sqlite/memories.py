@@ -52,7 +52,7 @@ _SAID = "coalesce(m.said_at, m.created_at)"
 _FIRST_TURN = "(SELECT min(x.turn) FROM memory_turns x WHERE x.memory = m.key)"
 _SKETCHES = (
     f"SELECT m.key, m.speaker, m.subject, m.when_at, {_SAID}, {_FIRST_TURN}, "
-    "m.content, coalesce(m.answers, '') || ' ' || m.refers_to "
+    "m.content, coalesce(m.answers, '') || ' ' || m.refers_to, m.security "
     f"FROM memories m WHERE {_AMONG}"
 )
 _SAME_OCCASION = 12 * 3600 * 1_000_000
