@@ -25,6 +25,7 @@ from engramdb.text.sentences import sentences
 from engramdb.text.terms import distinct_terms, query_terms, retells
 from engramdb.values import Filters, Hit, Memory, Role, SaidTurn, Status, Turn
 from engramdb.values.memory import INJECTION
+from engramdb.vault.indexing import open_memory, open_turn
 from engramdb.vault.masking import mask_secrets
 
 if TYPE_CHECKING:
@@ -170,13 +171,18 @@ def _fitting(tx: Transaction, matches: TurnMatches, question: str) -> list[SaidC
     for key in likely:
         if sum(one.score >= bounds[key] for one in found) >= SCREENED:
             break  # no sentence covers more than its turn does
-        turn = turns[key]
+        turn = _as_open(tx, turns[key])
         kept = [frozenset(distinct_terms(_words(memory))) for memory in memories.get(turn.id, ())]
         is_wanted = partial(_is_news, asked=asked, kept=kept)
         excerpt = best_excerpt(turn.content, matches.shares, is_wanted=is_wanted)
         if excerpt is not None and (candidate := SaidCandidate(turn, excerpt)).score >= COVERS_FROM:
             found.append(candidate)
     return found
+
+
+def _as_open(tx: Transaction, turn: Turn) -> Turn:
+    before = tx.turns.list(scope=turn.scope, session=turn.session, limit=MAX_BETWEEN + 1, before=turn.id)
+    return open_turn(turn, before=before)
 
 
 def _is_news(sentence: str, *, asked: frozenset[str], kept: Sequence[frozenset[str]]) -> bool:
@@ -188,4 +194,5 @@ def _is_news(sentence: str, *, asked: frozenset[str], kept: Sequence[frozenset[s
 
 
 def _words(memory: Memory) -> str:
-    return f"{memory.content} {memory.statement or ''} {memory.verbatim or ''}"
+    shown = open_memory(memory)
+    return f"{shown.content} {shown.statement or ''} {shown.verbatim or ''}"
