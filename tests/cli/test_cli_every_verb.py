@@ -51,6 +51,8 @@ NOT_FOR_A_SHELL = {
     "shelf": "the former name of `documents`",
     "replies": "answers that the HTTP server keeps",
     "salvage": "`engram doctor --salvage`",
+    "shown_to": "for surfaces: a view of the engine for one audience",
+    "viewer": "for surfaces: who looks",
 }
 """Verbs of the library that are no command of their own, and why."""
 WITHOUT_JSON = {"serve", "mcp", "hook", "completion"}
