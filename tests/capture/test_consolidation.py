@@ -396,7 +396,7 @@ def test_a_summary_by_the_rules_tells_nothing_confidential(
         engram.observe("Thanks.", role="assistant", session="s")
         engram.observe("I always keep my router in the hall.", session="s")
         engram.flush()
-        assert any("Tr0ub4dor&3xQz" in one.content for one in engram.list(limit=50))
+        assert any("Tr0ub4dor&3xQz" in one.content for one in engram.list(limit=50, reveal=True))
 
         summary = engram.end_session("s")
 

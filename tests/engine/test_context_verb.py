@@ -291,7 +291,7 @@ def test_a_confidential_memory_is_shown_only_where_the_message_is_about_it(
         engram.remember("Ben leads Falcon")
 
         about_ben = engram.context("who leads Falcon?", budget=2_000)
-        about_card = engram.context("My card is 4111 1111 1111 1111, right?", budget=2_000)
+        about_card = engram.context("what is my card?", budget=2_000)
 
     assert "4111" not in about_ben.text
     assert about_card.holds

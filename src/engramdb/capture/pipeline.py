@@ -15,12 +15,13 @@ from msgspec.structs import replace
 from engramdb.capture.extract import Extracted, Extractor, SentenceExtractor
 from engramdb.errors import EngramError, MemoryNotFound
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
-from engramdb.lifecycle.drafts import Draft, check_label, checked_text, in_utc
+from engramdb.lifecycle.drafts import Draft, checked_text, in_utc
+from engramdb.lifecycle.speakers import check_names, fit_name
 from engramdb.lifecycle.write import Admission
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.normalize import is_text
-from engramdb.text.terms import turn_terms
+from engramdb.text.pii_spoken import MAX_BETWEEN
 from engramdb.values import (
     Action,
     Actor,
@@ -36,6 +37,7 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.query import parse_enum
+from engramdb.vault.indexing import turn_terms
 
 CLAIM_SECONDS = 60.0
 """How long turns stay claimed by a process that was killed; one that lives renews its claim."""
@@ -89,9 +91,7 @@ def heard(
     now: datetime,
 ) -> Turn:
     """Return a message as a turn that can be kept; raises where it may not enter."""
-    for name, label in (("speaker", speaker), ("session", session)):
-        if label is not None:
-            check_label(name, label)
+    check_names(speaker, session)
     return Turn(
         id=new_id(now),
         content=checked_text(content, what="turn", max_bytes=policy.max_turn_bytes),
@@ -108,7 +108,9 @@ def keep(tx: Transaction, turn: Turn, *, actor: Actor, now: datetime) -> Turn:
     """Write a turn down, with who brought it, and return it; an import does so with many in one write."""
     if turn.role is Role.USER and actor.relays:
         turn = replace(turn, relayed_by=actor.name)
-    tx.turn_terms.put(tx.turns.add(turn), turn_terms(turn))
+    key = tx.turns.add(turn)
+    before = tx.turns.list(scope=turn.scope, session=turn.session, limit=MAX_BETWEEN + 1, before=turn.id)
+    tx.turn_terms.put(key, turn_terms(turn, before=before))
     tx.audit.add(AuditEvent(at=now, action=Action.OBSERVE, actor=actor, scope=turn.scope, target=turn.id))
     return turn
 
@@ -323,7 +325,7 @@ def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
         object=one.object,
         provenance=Provenance(
             source=_SOURCES.get(turn.role, Source.INGEST) if one.voice is Voice.OWN else Source.INGEST,
-            speaker=turn.speaker if one.voice is Voice.OWN else one.sender,
+            speaker=turn.speaker if one.voice is Voice.OWN else fit_name(one.sender),
             relayed_by=turn.relayed_by,
             voice=one.voice,
             session=turn.session,

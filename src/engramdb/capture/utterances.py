@@ -26,12 +26,13 @@ from engramdb.text.force import rule_parts, sets_rule
 from engramdb.text.grammar import Person, opens_with_pronoun, people
 from engramdb.text.normalize import lazy
 from engramdb.text.pii import CONCEALED, conceal_secrets
-from engramdb.text.pii_spoken import answered_secrets, awaited_secret
+from engramdb.text.pii_spoken import awaited_secret
 from engramdb.text.quotations import unquoted
 from engramdb.text.segments import Segment, segments
 from engramdb.text.sentences import Opened, SpeakerCertainty, is_code_block, sentences, take_opening
 from engramdb.text.withdrawals import is_withdrawal
 from engramdb.values import Role, Turn, Voice
+from engramdb.vault.masking import mask_secrets
 
 MAX_SENTENCE_CHARACTERS = 600
 """A longer one is cut between words: rambling talk has no sentence ends."""
@@ -175,9 +176,10 @@ def _answered(sentence: str, question: str | None, secret: str | None) -> str | 
 
     That may stand some messages before, or be the speaker's own "the password is".
     """
-    if secret is None or secret == question or not any(answered_secrets(sentence, secret)):
+    if secret is None or secret == question:
         return question
-    return _short(secret)
+    is_told = mask_secrets(sentence, answering=secret) != mask_secrets(sentence, answering=question)
+    return _short(secret) if is_told else question
 
 
 def _of_tool(turn: Turn) -> Iterator[SpokenSentence]:

@@ -48,7 +48,7 @@ from engramdb.values import (
 )
 from engramdb.values.memory import INJECTION, QUARANTINED, RETURNED
 from engramdb.verbs.errors import FAILED
-from engramdb.verbs.wording import hidden_scope, is_said_otherwise
+from engramdb.verbs.wording import FLAGGED, hidden_scope, is_said_otherwise
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
@@ -66,7 +66,7 @@ _TIERS = {
     SecurityTier.CONFIDENTIAL: "stored as confidential (a secret): left out of files and most prompts",
 }
 _FLAGS = {
-    INJECTION: "reads like an instruction to an agent: kept out of automatic context",
+    INJECTION: f"{FLAGGED}: kept out of automatic context",
     QUARANTINED: "came with an import, in quarantine: `engram release` lets it in",
 }
 

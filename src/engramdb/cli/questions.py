@@ -53,6 +53,7 @@ from engramdb.values import (
     Timeline,
     TimelineEntry,
 )
+from engramdb.values.memory import INJECTION
 from engramdb.verbs import wording
 
 _UNDER_CONTENT = " " * 16
@@ -141,7 +142,8 @@ def _show_said(said: Sequence[SaidTurn]) -> None:
         first = f"{bold(f'{one.score:.2f}')}  {short(one.turn_id)}  "
         out(indented(first, one_line(one.excerpt), indent=_UNDER_CONTENT))
         about = f"{minute(one.occurred_at)} · {one_line(wording.speaker_of(one))} · trust {one.trust:.2f}"
-        out(_UNDER_CONTENT + dim(f"{wording.SAID} · {about}"))
+        marked = f" · {wording.FLAGGED}" if INJECTION in one.flags else ""
+        out(_UNDER_CONTENT + dim(f"{wording.SAID} · {about}{marked}"))
 
 
 def show_recall_explained(answer: Recall) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 
 from engramdb.erasable_cache import cached
+from engramdb.lifecycle.speakers import is_speaker
 from engramdb.text.dates import leaned_on, long_date, with_dates
 from engramdb.text.marks import belief_mark
 from engramdb.text.pii import CONCEALED
@@ -253,7 +254,7 @@ def _prefix_tokens(written: str) -> int:
 
 @cached(64)
 def _prefix(speaker: str | None, source: Source, mark: str) -> str:
-    who = inline_name(speaker) if speaker else _SOURCES[source]
+    who = inline_name(speaker) if speaker and is_speaker(speaker) else _SOURCES[source]
     return f"{who} ({mark})" if mark else who
 
 

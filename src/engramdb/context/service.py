@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from engramdb.index.domains import find_summaries
 from engramdb.lifecycle.access_log import AccessRecorder
 from engramdb.lifecycle.forgotten import ForgottenStatements
 from engramdb.lifecycle.questions import put_into_words
+from engramdb.lifecycle.screening import is_harmless, origin_of_turn
 from engramdb.models.capabilities import Capabilities, TokenCounter, capabilities, counter_for
 from engramdb.models.chat import CallLog, ChatModel, note_invalid_reply
 from engramdb.models.embedder import Embedder
@@ -53,6 +54,8 @@ from engramdb.values import (
 )
 from engramdb.vault.disclosure import Audience, disclose_turns
 
+LEFT_OUT: Final = "[left out: it reads like an instruction to an agent]"
+"""Stands in a prompt for a stored turn that gives orders."""
 MAX_TURNS = 400
 """The turns of a session that are read for its history."""
 SUMMARIES_LOOKED_AT = 5
@@ -241,15 +244,27 @@ class ContextService:
         """Return what was said before: as given, or as the session's turns have it, without the message."""
         turns: Sequence[Turn | Mapping[str, str]] = request.history or ()
         if request.history is None and request.session is not None:
-            with self._parts.store.read() as tx:
-                stored = tx.turns.list(scope=request.scope, session=request.session, limit=MAX_TURNS)
-                turns = disclose_turns(self._parts.forgotten.conceal(tx, stored), Audience.PROMPT)
+            turns = self.stored_talk(request.scope, request.session)
         said = parse_history(turns)
         if request.history:
             said = self._without_forgotten(said, request.scope)
         message = request.message.strip()
         is_repeated = said and said[-1].role is Role.USER and said[-1].content.strip() == message
         return said[:-1] if is_repeated else said
+
+    def stored_talk(self, scope: Scope, session: str) -> list[Turn]:
+        """
+        Return the turns of a session as a prompt may hold them: nothing forgotten, no secret, no orders.
+
+        Of a turn that gives orders to a model, such as the output of a tool, a line says that it is left out.
+        """
+        with self._parts.store.read() as tx:
+            stored = tx.turns.list(scope=scope, session=session, limit=MAX_TURNS)
+            shown = disclose_turns(self._parts.forgotten.conceal(tx, stored), Audience.PROMPT)
+        return [
+            one if is_harmless(one.content, origin_of_turn(one.role)) else replace(one, content=LEFT_OUT)
+            for one in shown
+        ]
 
     def _without_forgotten(self, said: Sequence[HistoryMessage], scope: Scope) -> list[HistoryMessage]:
         """Return a history that the caller holds, without the sentences that say what was forgotten."""

@@ -35,7 +35,7 @@ from engramdb.context.attention import (
     is_vague,
     momentum_center,
 )
-from engramdb.context.service import MAX_TURNS, ContextService, PromptRequest
+from engramdb.context.service import ContextService, PromptRequest
 from engramdb.context.working_memory import (
     AttendedMessage,
     AttentionState,
@@ -464,9 +464,7 @@ class TurnLifecycle:
         """Return the talk so far: as given, or as the session has it, without the message itself."""
         if request.history is not None or request.session is None:
             return request.history or ()
-        with self._parts.store.read() as tx:
-            turns = tx.turns.list(scope=request.scope, session=request.session, limit=MAX_TURNS)
-            said = self._parts.forgotten.conceal(tx, turns)
+        said = self._parts.contexts.stored_talk(request.scope, request.session)
         return [one for one in said if one.id != turn.id]
 
     def _note_given(self, request: TurnRequest, held: Sequence[WorkingItem]) -> None:

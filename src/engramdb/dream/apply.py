@@ -38,7 +38,6 @@ from engramdb.policy import DreamPolicy
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.identity import fingerprint_of
 from engramdb.text.normalize import clean
-from engramdb.text.terms import passage
 from engramdb.values import (
     BELIEVED,
     Action,
@@ -56,6 +55,7 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.memory import RETURNED
+from engramdb.vault.indexing import passage
 
 NUMBERS = frozenset({"strength", "stability", "importance", "confidence"})
 """What an adjustment may set, besides the layer."""

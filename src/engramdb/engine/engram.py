@@ -1769,12 +1769,14 @@ class Engram:
     def _listed(self, found: Sequence[Memory], *, reveal: bool) -> Sequence[Memory]:
         """Return memories with their secrets masked, or whole where one who may has asked for it."""
         secret = [one for one in found if _is_secret(one)]
-        if not secret:
+        if not secret and not any(one.provenance.speaker or one.provenance.session for one in found):
             return found
         from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
 
         if not reveal:
             return [disclose(one, Audience.LIST) for one in found]
+        if not secret:
+            return found
         if not self.viewer.can_ask_for_secrets:
             raise AccessDenied(
                 "this caller may not see secrets",

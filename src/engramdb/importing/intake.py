@@ -33,6 +33,7 @@ from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepa
 from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.change import SAID, link_found
 from engramdb.lifecycle.drafts import Draft, checked_text
+from engramdb.lifecycle.speakers import fit_name
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import AdmissionOutcome
 from engramdb.models.embedder import AbsentEmbedder
@@ -416,7 +417,7 @@ class Intake:
             turn = heard(
                 message.content,
                 role=message.role if isinstance(message, SourceMessage) else "user",
-                speaker=message.speaker or self._user_name(message),
+                speaker=fit_name(message.speaker or self._user_name(message)),
                 session=message.session,
                 occurred_at=message.occurred_at,
                 scope=item.scope,
@@ -487,7 +488,7 @@ def draft_of(record: SourceStatement, scope: Scope) -> Draft:
         scope=scope,
         category=record.category,
         provenance=Provenance(
-            source=Source.INGEST, speaker=record.speaker, session=record.session, voice=record.voice
+            source=Source.INGEST, speaker=fit_name(record.speaker), session=record.session, voice=record.voice
         ),
         occurred_at=record.occurred_at,
         said_at=record.said_at or record.valid_from or record.occurred_at,

@@ -7,7 +7,7 @@ asked of.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from itertools import islice
 
@@ -15,8 +15,10 @@ from engramdb.errors import EmbedderUnavailable, EmbeddingError
 from engramdb.models.embedder import Embedder
 from engramdb.store.contract import Store
 from engramdb.text.normalize import counted
-from engramdb.text.terms import TERMS_VERSION, index_terms, passage, turn_terms
-from engramdb.values import Memory
+from engramdb.text.pii_spoken import MAX_BETWEEN
+from engramdb.text.terms import TERMS_VERSION
+from engramdb.values import Memory, Turn
+from engramdb.vault.indexing import index_terms, passage, turn_terms
 
 _TERM_ROWS = 500
 FOUND_BY_WORDS = "They are found by their words."
@@ -93,10 +95,17 @@ def rebuild_turns(store: Store) -> None:
         tx.turns.relink()
         tx.turn_terms.clear(version=TERMS_VERSION)
         after = 0
+        heard: defaultdict[tuple[object, str | None], deque[Turn]] = defaultdict(_latest_turns)
         while turns := tx.turns.page(after_key=after, limit=_TERM_ROWS):
             for key, turn in turns.items():
-                tx.turn_terms.put(key, turn_terms(turn))
+                before = heard[turn.scope, turn.session]
+                tx.turn_terms.put(key, turn_terms(turn, before=before))
+                before.append(turn)
             after = max(turns)
+
+
+def _latest_turns() -> deque[Turn]:
+    return deque(maxlen=MAX_BETWEEN + 1)
 
 
 def _embed_some(store: Store, embedder: Embedder, memories: dict[int, Memory]) -> set[int]:

@@ -51,7 +51,6 @@ from engramdb.models.calibration import Likeness
 from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.settings import DateOrder
 from engramdb.store.contract import Store, Transaction
-from engramdb.text.terms import passage
 from engramdb.values import (
     Action,
     Actor,
@@ -67,6 +66,7 @@ from engramdb.values import (
     Status,
 )
 from engramdb.values.memory import DOCUMENT_EXTRACTOR
+from engramdb.vault.indexing import passage
 
 NEAR_SHARE = 0.25
 OBJECTED = "an agent says otherwise"

@@ -8,7 +8,7 @@ itself is never overruled.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from engramdb.lifecycle.drafts import Draft, checked, in_utc
 from engramdb.lifecycle.filing import file_draft
 from engramdb.lifecycle.pair_rules import is_negation
 from engramdb.lifecycle.screening import Screen, origin_of, refusal
+from engramdb.lifecycle.speakers import check_names
 from engramdb.policy import CapturePolicy
 from engramdb.settings import DateOrder
 from engramdb.text.affect import affect, sentiment
@@ -82,6 +83,7 @@ def candidate(
 ) -> Candidate:
     """Return the draft as a candidate, enriched now or left for later; raises where it may not enter."""
     content = checked(draft, policy)
+    check_names(draft.provenance.speaker, draft.provenance.session)
     _refuse_masked(draft, content)
     screen = screen or Screen(policy)
     flags = _flags(draft, content, screen, actor)
@@ -97,6 +99,8 @@ def candidate(
         **_times(draft, memory, now=now, date_order=date_order),
     )
     memory = enriched(memory, outcome=draft.outcome) if enrich else memory.evolve(security=_tier(memory))
+    if draft.extractor is not None and memory.security is SecurityTier.CONFIDENTIAL:
+        memory = memory.evolve(importance=SECRET_IMPORTANCE)
     return Candidate(
         memory=memory,
         fingerprint=fingerprint_of(memory),
@@ -105,6 +109,10 @@ def candidate(
         is_enriched=enrich,
         has_importance=draft.importance is not None and draft.extractor is None,
     )
+
+
+SECRET_IMPORTANCE: Final = 0.5
+"""Of a secret that was read from a conversation: a weight made of its words would tell of them."""
 
 
 def _refuse_masked(draft: Draft, content: str) -> None:
@@ -296,8 +304,8 @@ def _with_source(made: Provenance) -> Provenance:
 
 def enriched(memory: Memory, *, outcome: TaskOutcome | None = None) -> Memory:
     """Return the memory with security tier, affect, traits and levels of detail."""
-    felt = affect(memory.content, outcome=outcome, is_correction=memory.category == "correction")
     classified = memory.evolve(security=_tier(memory))
+    felt = affect(open_words(classified), outcome=outcome, is_correction=memory.category == "correction")
     is_secret = classified.security is SecurityTier.CONFIDENTIAL
     shown = mask_memory(classified) if is_secret else classified
     return classified.evolve(

@@ -18,8 +18,8 @@ from engramdb.lifecycle.ripples import follow_ripples
 from engramdb.lifecycle.settle import Neighbor
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Write, settle_again
-from engramdb.text.terms import passage
 from engramdb.values import BELIEVED, Actor, ActorKind, Memory
+from engramdb.vault.indexing import passage
 
 JUDGING = Actor(name="judge", kind=ActorKind.RULE)
 LATER_ONES = 4

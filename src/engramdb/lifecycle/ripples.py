@@ -17,9 +17,9 @@ from engramdb.lifecycle.candidates import Candidate, stored_candidate
 from engramdb.lifecycle.neighbors import gather
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Transaction
-from engramdb.text.terms import passage
 from engramdb.values import Action, Actor, ActorKind, EdgeType, Memory, SecurityTier, Status
 from engramdb.values.reading import Lasting
+from engramdb.vault.indexing import passage
 
 RIPPLING = Actor(name="ripples", kind=ActorKind.RULE)
 MAX_CHANGES = 2

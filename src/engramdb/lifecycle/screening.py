@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+from engramdb.erasable_cache import cached
 from engramdb.errors import EngramError, InjectionBlocked
 from engramdb.policy import CapturePolicy
 from engramdb.text.injection import scan
@@ -97,6 +98,12 @@ class Screen(Struct, frozen=True):
             return max(whole, *(self.judge.chance(one, patterns=scan(one).score) for one in parts))
         except EngramError:  # noted in health; the patterns decide alone
             return None
+
+
+@cached(5000)
+def is_harmless(text: str, origin: Authorship) -> bool:
+    """Return whether no pattern flags a text; for what is looked at again and again, such as stored talk."""
+    return Screen(CapturePolicy()).is_clean(text, origin=origin)
 
 
 def combine_scores(patterns: float, chance: float | None, *, may_overrule: bool = True) -> float:

@@ -21,7 +21,7 @@ from engramdb.lifecycle.recorded import differences
 from engramdb.store.contract import Transaction, WithdrawnWords
 from engramdb.text.identity import FORGOTTEN_WORDS, fingerprint_of
 from engramdb.text.normalize import normalize_text
-from engramdb.text.terms import index_terms, retells
+from engramdb.text.terms import retells
 from engramdb.values import (
     BELIEVED,
     Action,
@@ -36,11 +36,13 @@ from engramdb.values import (
     Memory,
     MemoryId,
     Scope,
+    SecurityTier,
     Status,
     TurnId,
     check_move,
     new_id,
 )
+from engramdb.vault.indexing import index_terms
 from engramdb.vault.masking import mask_reason
 
 if TYPE_CHECKING:  # a pin or a forget needs no arrays
@@ -146,6 +148,8 @@ class MemoryWriter(Struct, frozen=True):
         self.tx.memories.replace(memory)
         self.tx.memories.mark_enriched(key)
         self.tx.terms.put(key, index_terms(memory))
+        if memory.security is SecurityTier.CONFIDENTIAL:
+            self.tx.vectors.remove(key)  # it may be of the whole words; made anew of the others
         self._introduce(memory)
 
     def refile(self, old: Memory, new: Memory, *, reason: str) -> None:

@@ -13,8 +13,9 @@ from engramdb.store.contract import Transaction
 from engramdb.text.moment_rules import COUNT, PAST_VERB, count_of
 from engramdb.text.moments import TimeRelation
 from engramdb.text.normalize import lazy
-from engramdb.text.terms import index_terms, query_terms
+from engramdb.text.terms import query_terms
 from engramdb.values import Memory, Query
+from engramdb.vault.indexing import index_terms
 
 # Say when an event was that a question hangs on: "since the release", "before I moved".
 

@@ -36,6 +36,7 @@ from engramdb.values import (
     Status,
 )
 from engramdb.values.recall import KNOWN_FROM
+from engramdb.vault.indexing import open_memory
 
 KNOWN_ABOVE = 0.37
 """A question that no memory fits better than this is about something unknown: docs/lab/0023-insight.md."""
@@ -69,7 +70,7 @@ def unspoken(question: str, known: Sequence[Memory]) -> tuple[str, ...]:
 
 def _held(memory: Memory) -> Iterable[str]:
     predicate = memory.predicate or ""
-    yield from terms(memory.content)
+    yield from terms(open_memory(memory).content)
     yield from query_terms(f"{predicate.replace('_', ' ')} {relation_words(predicate)}")
     yield from query_terms(_SPOKEN_OF.get(predicate, ""))
 
@@ -250,7 +251,7 @@ def confidence(parts: ConfidenceParts, question: str, *, scope: Scope, now: date
 def _kin(parts: ConfidenceParts, memory: Memory, asked: Query) -> list[tuple[Memory, float]]:
     """Return the memories around one, with how alike they are; none while there is no embedder."""
     try:
-        (vector,) = parts.embedder.embed_documents([memory.content])
+        (vector,) = parts.embedder.embed_documents([open_memory(memory).content])
     except EmbeddingError:  # recall has said so in what is missing
         return []
     with parts.store.read() as tx:

@@ -12,8 +12,9 @@ from engramdb.models.chat import ChatModel, ChatPrompt, ChatReply
 from engramdb.text.mentions import mentions
 from engramdb.text.normalize import is_like_a_sentence, lazy
 from engramdb.text.sentences import sentences
-from engramdb.text.terms import index_terms, query_terms
+from engramdb.text.terms import query_terms
 from engramdb.values import Hit, Judgment, Memory, ModelCall, Origin, Sufficiency
+from engramdb.vault.indexing import index_terms, open_memory
 
 # A call is made only when the most that it can cost still fits; then what it did cost is counted. A text of n
 # bytes never has more than n/2 tokens in the vocabularies in use (English has n/4.4), so a prompt is never
@@ -159,7 +160,7 @@ def leads_from(question: str, hits: Sequence[Hit]) -> list[str]:
         anchored = [hit for hit in hits if anchor <= _terms(hit.memory)]
         anchored.sort(key=lambda hit: -len(described & _terms(hit.memory)))
         for hit in anchored[:LEADS_FROM]:
-            names = [mention.text for mention in mentions(hit.memory.content)]
+            names = [mention.text for mention in mentions(open_memory(hit.memory).content)]
             new = [name for name in names if not asked_names & set(query_terms(name))]
             found += [f"{question[:start]}{name}{question[end:]}" for name in new]
     return list(_distinct(found, besides=question))[:MOST_PARTS]

@@ -28,7 +28,7 @@ from engramdb.recall.fuse import Fused, ScoresTexts, collapse
 from engramdb.recall.intent import Intent, classify
 from engramdb.recall.period import Period
 from engramdb.settings import DateOrder
-from engramdb.store.contract import ScoredKey, Store, Transaction
+from engramdb.store.contract import ScoredKey, Sketch, Store, Transaction
 from engramdb.text.terms import query_terms, said_words, terms
 from engramdb.values import (
     Edge,
@@ -42,8 +42,10 @@ from engramdb.values import (
     Query,
     Reason,
     Scope,
+    SecurityTier,
     Turn,
 )
+from engramdb.vault.indexing import open_memory
 
 if TYPE_CHECKING:
     from engramdb.recall.pipeline import Asking
@@ -131,6 +133,17 @@ def _fetch_past(
     if len(found) < wanted and len(order) >= asking.plan.candidates * PAST_CANDIDATES:
         asking.notes.lost("past", "most candidates are of another time; others may be missing")
     return collapse([(scored[key], memory) for key, memory in found], lambda pair: pair[1])[:wanted]
+
+
+def open_sketches(tx: Transaction, keys: Sequence[int]) -> dict[int, Sketch]:
+    """Return what ranking needs to know of memories; of a confidential one, no word of its secret."""
+    sketches = tx.candidates.sketches(keys)
+    secret = [key for key, one in sketches.items() if one.security == SecurityTier.CONFIDENTIAL]
+    for key, memory in tx.memories.by_keys(secret).items() if secret else ():
+        shown = open_memory(memory)
+        context = " ".join([shown.answers or "", *shown.refers_to])
+        sketches[key] = replace(sketches[key], subject=shown.subject, content=shown.content, context=context)
+    return sketches
 
 
 def _fits(memory: Memory, query: Query, now: datetime) -> bool:
@@ -501,4 +514,4 @@ def named_truly(
 
 def shares_word(memory: Memory, asked: AbstractSet[str]) -> bool:
     """Return whether one of the terms is in what was said, in its day, or in the name of who said it."""
-    return not asked.isdisjoint(terms(said_words(memory)))
+    return not asked.isdisjoint(terms(said_words(open_memory(memory))))

@@ -46,6 +46,7 @@ from engramdb.recall.gather import (
     gather,
     gather_period,
     named_truly,
+    open_sketches,
     united,
 )
 from engramdb.recall.period import Period, asks_of_the_past, lies_in, resolve_anchor
@@ -82,6 +83,7 @@ from engramdb.text.tokens import count_tokens
 from engramdb.values import Entity, Hit, Kind, Memory, Missing, Quality, Query, Reason, Recall, SaidTurn
 from engramdb.values.query import PRESENT, Then
 from engramdb.values.reading import Lasting
+from engramdb.vault.indexing import open_memory
 
 ANSWERS = "answers"
 """The signal of a judge that has read the question and the memory."""
@@ -373,7 +375,7 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
         succession = succeed(tx, fused, asking, unfound=crowd_score(fused))
         fused = succession.living
     with notes.timed("sketch"):
-        sketches = tx.candidates.sketches([one.key for one in fused[:SKETCHED]])
+        sketches = open_sketches(tx, [one.key for one in fused[:SKETCHED]])
     with notes.timed(LATE):
         late = late_interaction(tx, fused, query, asking.sources, sketches)
         compared = with_signals(fused, [late], unfound=0.0)
@@ -510,8 +512,8 @@ def is_of_period(memory: Memory, period: Period | None) -> bool:
 
 def _with_speaker(memory: Memory) -> str:
     """Return what a memory tells, after who said it: whose words they are is half of many answers."""
-    speaker = memory.provenance.speaker
-    return f"{speaker}: {memory.told}" if speaker else memory.told
+    speaker, told = memory.provenance.speaker, open_memory(memory).told
+    return f"{speaker}: {told}" if speaker else told
 
 
 def _reordered(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
@@ -544,7 +546,7 @@ def _read_by_model(tx: Transaction, asking: Asking, order: list[Fused]) -> list[
         return order
     top = order[: max(asking.query.limit, asking.policy.candidates // 2)]
     memories = tx.memories.by_keys([one.key for one in top])
-    texts = {key: memory.content for key, memory in memories.items()}
+    texts = {key: open_memory(memory).content for key, memory in memories.items()}
     try:
         return by_model(order, asking.query.text, texts, model)
     except ModelUnavailable as exc:

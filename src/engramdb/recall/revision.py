@@ -27,6 +27,7 @@ from engramdb.text.force import has_cue
 from engramdb.text.guarded import is_guarded
 from engramdb.text.terms import query_terms
 from engramdb.values import BELIEVED, Dispute, Edge, EdgeType, Filters, Hit, Memory, OutdatedPremise, Status
+from engramdb.vault.indexing import open_memory
 
 if TYPE_CHECKING:
     from engramdb.recall.pipeline import Asking
@@ -249,7 +250,7 @@ def outdated_premises(
     if not changes or asking.then.is_past:
         return ()
     judge = asking.sources.judge
-    said = [(old.told, new.told) for old, new in changes]
+    said = [(open_memory(old).told, open_memory(new).told) for old, new in changes]
     judged = None
     try:
         judged = None if judge is None else judge.rests_on(asking.query.text, said)
@@ -260,7 +261,7 @@ def outdated_premises(
         is_certain = old.status is not Status.CHALLENGED
         rests = judged is not None and judged[place]
         may_name = judged is None or is_certain
-        if rests or (may_name and _names_the_past(asking.query.text, old.told, new.told)):
+        if rests or (may_name and _names_the_past(asking.query.text, *said[place])):
             found.append(OutdatedPremise(was=old, now=new, is_certain=is_certain))
     return tuple(found)
 

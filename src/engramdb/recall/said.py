@@ -2,14 +2,14 @@
 What was said and not kept: the last resort of a recall, where its memories fall short.
 
 A turn is found by its words and shown by the sentences that fit. What a memory holds, whatever became of it,
-is not shown again; nor is anything of a turn that a forgotten memory was read from or that repeats one.
+is not shown again; nor is anything of a turn that a forgotten memory was read from or that repeats one. What
+reads like an order to a model is marked, and disclosure leaves it out for everybody but a person.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -24,6 +24,8 @@ from engramdb.text.pii_spoken import MAX_BETWEEN, awaited_secret
 from engramdb.text.sentences import sentences
 from engramdb.text.terms import distinct_terms, query_terms, retells
 from engramdb.values import Filters, Hit, Memory, Role, SaidTurn, Status, Turn
+from engramdb.values.memory import INJECTION
+from engramdb.vault.indexing import open_memory, open_turn
 from engramdb.vault.masking import mask_secrets
 
 if TYPE_CHECKING:
@@ -82,11 +84,24 @@ def find_said(tx: Transaction, asking: Asking, hits: Sequence[Hit]) -> tuple[Sai
     best = list(distinct.values())[:SCREENED]
     shown = _without_forgotten(tx, best, asking.sources.forgotten) if best else []
     screen = Screen(CapturePolicy(), asking.sources.hostility)
-    harmless = (one for one in shown if one.is_clean(screen))
     ceiling = min((hit.trust.composite for hit in hits), default=TRUST)
     return tuple(
-        one.shown(ceiling=ceiling, answering=_awaited(tx, one.turn)) for one in islice(harmless, MAX_SAID)
+        one.shown(ceiling=ceiling, answering=_awaited(tx, one.turn), flags=flags)
+        for one, flags in _enough(shown, screen)
     )
+
+
+def _enough(
+    found: Sequence[SaidCandidate], screen: Screen
+) -> Iterator[tuple[SaidCandidate, tuple[str, ...]]]:
+    """Yield the best with their marks; one that is marked takes no place from what is harmless."""
+    harmless = 0
+    for one in found:
+        is_clean = one.is_clean(screen)
+        yield one, () if is_clean else (INJECTION,)
+        harmless += is_clean
+        if harmless == MAX_SAID:
+            return
 
 
 def _awaited(tx: Transaction, turn: Turn) -> str | None:
@@ -110,7 +125,7 @@ class SaidCandidate(Struct, frozen=True):
         """Return whether nothing in the sentences tries to give orders to a model."""
         return screen.is_clean(self.excerpt.text, origin=origin_of_turn(self.turn.role))
 
-    def shown(self, *, ceiling: float, answering: str | None) -> SaidTurn:
+    def shown(self, *, ceiling: float, answering: str | None, flags: tuple[str, ...]) -> SaidTurn:
         """Return it as the answer shows it: believed no more than the ceiling, and no secret in it."""
         return SaidTurn(
             turn_id=self.turn.id,
@@ -121,6 +136,7 @@ class SaidCandidate(Struct, frozen=True):
             occurred_at=self.turn.occurred_at,
             score=self.score,
             trust=min(TRUST * self.score, ceiling),
+            flags=flags,
         )
 
 
@@ -155,13 +171,18 @@ def _fitting(tx: Transaction, matches: TurnMatches, question: str) -> list[SaidC
     for key in likely:
         if sum(one.score >= bounds[key] for one in found) >= SCREENED:
             break  # no sentence covers more than its turn does
-        turn = turns[key]
+        turn = _as_open(tx, turns[key])
         kept = [frozenset(distinct_terms(_words(memory))) for memory in memories.get(turn.id, ())]
         is_wanted = partial(_is_news, asked=asked, kept=kept)
         excerpt = best_excerpt(turn.content, matches.shares, is_wanted=is_wanted)
         if excerpt is not None and (candidate := SaidCandidate(turn, excerpt)).score >= COVERS_FROM:
             found.append(candidate)
     return found
+
+
+def _as_open(tx: Transaction, turn: Turn) -> Turn:
+    before = tx.turns.list(scope=turn.scope, session=turn.session, limit=MAX_BETWEEN + 1, before=turn.id)
+    return open_turn(turn, before=before)
 
 
 def _is_news(sentence: str, *, asked: frozenset[str], kept: Sequence[frozenset[str]]) -> bool:
@@ -173,4 +194,5 @@ def _is_news(sentence: str, *, asked: frozenset[str], kept: Sequence[frozenset[s
 
 
 def _words(memory: Memory) -> str:
-    return f"{memory.content} {memory.statement or ''} {memory.verbatim or ''}"
+    shown = open_memory(memory)
+    return f"{shown.content} {shown.statement or ''} {shown.verbatim or ''}"

@@ -14,7 +14,7 @@ from engramdb.erasable_cache import cached
 from engramdb.policy import RecallPolicy
 from engramdb.recall.entity import linked
 from engramdb.recall.fuse import Fused, RankingSignal
-from engramdb.recall.gather import Notes, Sources, crowd_score, surround
+from engramdb.recall.gather import Notes, Sources, crowd_score, open_sketches, surround
 from engramdb.recall.period import Period, inside, nearness
 from engramdb.recall.plan import RecallPlan, subjects
 from engramdb.recall.relations import MAX_RELATED, RELATION, AskedRelation, asked_relation, tells_of
@@ -86,7 +86,7 @@ def signals(
     with notes.timed("sketch"):
         timely = [*(one.key for one in ranked), *of_period] if plan.period else []  # that may lie low
         keys = dict.fromkeys([*(key for signal in found for key in signal.gained), *timely])
-        known = {**sketches, **tx.candidates.sketches([key for key in keys if key not in sketches])}
+        known = {**sketches, **open_sketches(tx, [key for key in keys if key not in sketches])}
     if policy.subject_bonus:
         named = subjects(query.text, known)
         found.append(RankingSignal(name=SUBJECT, gained=dict.fromkeys(named, policy.subject_bonus)))

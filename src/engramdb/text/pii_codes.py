@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from engramdb.text.normalize import lazy
-from engramdb.text.pii_patterns import cue, is_placeholder
+from engramdb.text.pii_patterns import cue, has_words, is_placeholder
 from engramdb.text.pii_spoken import awaits_answer, looks_random
 
 _NOT_INSIDE = r"(?<![A-Za-z0-9_.,:/$€£#@+-])"
@@ -134,11 +134,6 @@ _TYPED = lazy(
     r"is))?\s(?P<value>\d{4,8}[#*]?)(?![\w.,-]*\d)"
 )
 _SIGNED = lazy(r"(?<![\w.,:/#*-])(?P<value>\d{4,8}[#*])(?!\w)")
-_ENTRANCE = lazy(
-    r"(?i)\b(?:get in(?:to|side)?|let (?:yourself|you|me) in|doors?|gate|garage|office|building|"
-    r"alarm|keypad|panel|hash|pound"
-    r" key|lobby|lift|elevator|intercom|shed|cellar|flat|apartment|house)\b"
-)
 _STATED_CODE = lazy(
     r"(?i)\b(?:pass ?code|pin(?: code| number)?|geheimzahl)\b[^\n.?!\d]{0,60}?(?:\bis\b|"
     r"[:=])[^\n.?!\d]{0,30}(?P<value>\d{4,8})"
@@ -177,23 +172,24 @@ _COMMON = lazy(r"(?i)\A(?:password|passwd|secret|token|file|stdin|env|prompt|tru
 
 def named_codes(text: str) -> Iterator[tuple[int, int]]:
     """Yield PINs, access codes, one-time codes, card codes and passwords that a word nearby gives away."""
-    if any(map(str.isdigit, text)) or _SPELLED_DIGITS.search(text):
+    lower = text.lower()
+    if any(map(str.isdigit, text)) or _SPELLED_DIGITS.search(lower):
         yield from _given_away(text, _CODES)
-    for named in cue("named_secret").finditer(text):
+    for named in cue("named_secret").finditer(text) if has_words("named_secret", lower) else ():
         found = _NAMED_VALUE.match(text, named.end())
         if found and _is_secret(bare := found["value"].rstrip(".,;!?)&")):
             yield found.start("value"), found.start("value") + len(bare)
-    yield from _codes_in_talk(text)
+    yield from _codes_in_talk(text, lower)
     yield from _on_the_command_line(text)
-    for match in _SWITCHED.finditer(text):
+    for match in _SWITCHED.finditer(text) if "changed" in lower else ():
         if _stem(match["old"], match["new"]) >= _MIN_STEM:
             yield match.span("old")
             yield match.start("new"), match.start("new") + len(match["new"].rstrip(".,"))
 
 
-def _codes_in_talk(text: str) -> Iterator[tuple[int, int]]:
+def _codes_in_talk(text: str, lower: str) -> Iterator[tuple[int, int]]:
     """Yield what is called a code, was sent to confirm or opens something, and secret answers."""
-    for match in _SOME_CODE.finditer(text):
+    for match in _SOME_CODE.finditer(text) if "code" in lower else ():
         is_other = cue("other_codes").fullmatch(match["what"] or "")
         if not is_other and _is_no_year(match["value"]) and _is_in_capitals(match["value"]):
             yield match.span("value")
@@ -204,17 +200,17 @@ def _codes_in_talk(text: str) -> Iterator[tuple[int, int]]:
     for pattern in (_ANSWER, _STATED_CODE, _LOGIN):
         for match in pattern.finditer(text):
             yield match.span("value")
-    yield from _entrances(text)
+    yield from _entrances(text, lower)
 
 
-def _entrances(text: str) -> Iterator[tuple[int, int]]:
+def _entrances(text: str, lower: str) -> Iterator[tuple[int, int]]:
     """Yield what is typed at a door, and how a lock is turned."""
-    if _ENTRANCE.search(text):
+    if any(map(str.isdigit, text)) and has_words("entrance", lower):
         for pattern in (_TYPED, _SIGNED):
             for match in pattern.finditer(text):
                 if _is_no_year(match["value"]):
                     yield match.span("value")
-    if cue("lock").search(text):
+    if has_words("lock", lower):
         for match in _TURNED.finditer(text):
             yield match.span("value")
 
@@ -306,8 +302,9 @@ def named_accounts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _given_away(text: str, clues: tuple[_Clue, ...]) -> Iterator[tuple[int, int]]:
+    lower = text.lower()
     for clue in clues:
-        if clue.also and not cue(clue.also).search(text):
+        if not has_words(clue.cue, lower) or (clue.also and not cue(clue.also).search(text)):
             continue
         for named in cue(clue.cue).finditer(text):
             reach = (max(0, named.start() - clue.back), min(len(text), named.end() + clue.ahead))

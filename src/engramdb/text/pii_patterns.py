@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from engramdb.text.lexicons import registry
 from engramdb.text.normalize import lazy
+from engramdb.text.word_starts import AnyOf, alternatives
 
 # A pattern and the words without which it cannot match.
 
@@ -52,6 +53,18 @@ def _cues() -> Mapping[str, str]:
 def cue(name: str) -> re.Pattern[str]:
     """Return the words of `data/pii_cues.toml` under a name, as a pattern that is read in any case."""
     return re.compile(words_of(name), re.IGNORECASE)
+
+
+@cache
+def _gate(name: str) -> AnyOf:
+    words = words_of(name)
+    is_group = words.startswith("(?:") and words.endswith(")")
+    return AnyOf(list(alternatives(words[3:-1] if is_group else words)))
+
+
+def has_words(name: str, lower: str) -> bool:
+    """Return whether a text in small letters has any of these words; most have none, which shows at once."""
+    return _gate(name).is_in(lower)
 
 
 def words_of(name: str) -> str:

@@ -14,7 +14,7 @@ from functools import cache
 from engramdb.text.force import bare_words, has_cue
 from engramdb.text.lexicons import registry
 from engramdb.text.normalize import lazy
-from engramdb.text.pii_patterns import cue, words_of
+from engramdb.text.pii_patterns import cue, has_words, words_of
 from engramdb.text.word_starts import AnyOf
 
 # Birth dates.
@@ -42,7 +42,7 @@ def _birth_date() -> re.Pattern[str]:
 
 def birth_dates(text: str) -> Iterator[tuple[int, int]]:
     """Yield dates on which somebody was born, with the words that say so."""
-    if not any(map(str.isdigit, text)):
+    if not any(map(str.isdigit, text)) or not has_words("born", text.lower()):
         return
     for match in _birth_date().finditer(text):
         if not cue("no_person").search(text[match.start() : match.end() + 6]):
@@ -66,7 +66,7 @@ def _income() -> re.Pattern[str]:
 
 def incomes(text: str) -> Iterator[tuple[int, int]]:
     """Yield what somebody earns, with the word that says so."""
-    if not any(map(str.isdigit, text)):
+    if not any(map(str.isdigit, text)) or not has_words("pay", text.lower()):
         return
     for match in _income().finditer(text):
         if not cue("nobodys_pay").search(match[0]):

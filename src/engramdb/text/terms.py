@@ -24,7 +24,7 @@ from engramdb.values import Memory, Turn
 # and in parts, and scripts without spaces are cut into single characters and pairs. What this costs and
 # finds: docs/lab/0004-terms.md.
 
-TERMS_VERSION = 2
+TERMS_VERSION = 3
 """Stored with the text index; a store with another number is re-indexed when it is opened."""
 
 MAX_TERM_CHARACTERS = 64

@@ -136,6 +136,8 @@ class SaidTurn(Struct, frozen=True, kw_only=True):
     """The share of the question that its words cover, from 0 to 1."""
     trust: float
     """How far to believe it, from 0 to 1."""
+    flags: tuple[str, ...] = ()
+    """Marks such as `injection`: it reads like an order to a model, and is shown to people alone."""
 
 
 class Missing(Struct, frozen=True, kw_only=True):

@@ -21,13 +21,16 @@ from engramdb.text.pii import CONCEALED
 from engramdb.values.document import Document
 from engramdb.values.event import HistoryEvent
 from engramdb.values.memory import INJECTION, Actor, ActorKind, Memory, SecurityTier
+from engramdb.values.recall import SaidTurn
 from engramdb.values.turn import Turn
 from engramdb.vault.masking import (
     Secrets,
     mask_memory,
+    mask_names,
     mask_numbers,
     mask_personal,
     mask_secrets,
+    mask_session,
     mask_turns,
     tier_of_text,
 )
@@ -143,8 +146,11 @@ def disclose_memory(memory: Memory, audience: Audience) -> Memory | None:
     """Return a memory as an audience may see it; None where it may not at all."""
     form = form_of_memory(memory, audience)
     if form is Form.WHOLE or memory.security is SecurityTier.SENSITIVE:
-        return None if form is Form.ABSENT else memory  # what leaves the machine is masked as text
-    return mask_memory(memory) if form is Form.MASKED else None
+        if form is Form.ABSENT:
+            return None
+        is_local = FORMS[SecurityTier.CONFIDENTIAL][audience] is Form.WHOLE
+        return memory if is_local else mask_names(memory)  # what leaves the machine is masked as text
+    return mask_names(mask_memory(memory)) if form is Form.MASKED else None
 
 
 def disclose_text(
@@ -186,7 +192,23 @@ def disclose(value: Value, audience: Audience, *, about: Sequence[Memory] = ()) 
     found = _confidential_in([value, *about])
     secrets = Secrets.of_all(found) if found else None
     shown = _walk(value, audience, secrets)
-    return cast("Value", None if shown is _GONE else shown)
+    if shown is _GONE:
+        return cast("Value", None)
+    own = _OWN_WORDS.get(type(value).__name__)
+    return cast("Value", shown if own is None else _with_own_words(shown, value, own, audience, secrets))
+
+
+_OWN_WORDS: Final = {"Timeline": "topic", "Reasoned": "question"}
+"""Where an answer repeats what was asked: a guess that comes back masked would be a right one."""
+
+
+def _with_own_words(shown: Any, value: Any, own: str, audience: Audience, secrets: Secrets | None) -> Any:
+    """Return an answer with what was asked as it was asked, also in the questions that were made of it."""
+    asked = getattr(value, own)
+    changes: dict[str, Any] = {own: asked}
+    if secrets is not None and hasattr(value, "tree"):
+        changes["tree"] = _walk(value.tree, audience, secrets.not_in(asked))
+    return replace(shown, **changes)
 
 
 _GONE: Final = object()
@@ -198,7 +220,7 @@ _GONE: Final = object()
 _NO_WORDS = frozenset(
     {
         *("id", "memory_id", "turn_id", "gap_id", "question_id", "parent", "through", "by", "act", "cited"),
-        *("index", "model", "purpose", "counter", "strategy", "intent", "judged_by", "session", "speaker"),
+        *("index", "model", "purpose", "counter", "strategy", "intent", "judged_by"),
         *("supersedes", "superseded_by", "box", "token", "key", "undone_by", "memories_by_id", "path"),
         *("version", "extractor", "cursor", "made", "memory_ids", "step", "action", "dream"),
     }
@@ -248,6 +270,8 @@ def _walk(value: Any, audience: Audience, secrets: Secrets | None) -> Any:
 def _walk_struct(value: Struct, audience: Audience, secrets: Secrets | None) -> Any:
     if isinstance(value, Document):
         return replace(value, value=_walk_document(value.value, audience))
+    if isinstance(value, SaidTurn) and INJECTION in value.flags and audience is not Audience.PERSON:
+        return _GONE  # no memory, judged by nobody: a last resort is no way in for orders
     changes: dict[str, Any] = {}
     for name in _plan(type(value)):
         held = getattr(value, name)
@@ -256,6 +280,8 @@ def _walk_struct(value: Struct, audience: Audience, secrets: Secrets | None) -> 
         shown = _walk(held, audience, secrets)
         if shown is _GONE:
             return _GONE
+        if name == "session" and isinstance(held, str):
+            shown = mask_session(held)
         if name == "reason" and isinstance(shown, str) and secrets is not None:
             shown = _reason(value, shown)
         if shown is not held:

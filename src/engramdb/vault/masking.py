@@ -69,12 +69,21 @@ def _content(memory: Memory) -> str:
     shown = mask_secrets(memory.content, answering=memory.answers)
     if shown != memory.content:
         return shown
-    kept, begin = [], 0
+    kept, begin, values = [], 0, []
     for span in scan_memory(memory).spans:
         if span.kind in CONFIDENTIAL and span.start >= begin:
             kept += [memory.content[begin : span.start], CONCEALED]
+            values.append(memory.content[span.start : span.end])
             begin = span.end
-    return "".join([*kept, memory.content[begin:]])
+    return _without("".join([*kept, memory.content[begin:]]), values)
+
+
+def _without(text: str, values: Iterable[str]) -> str:
+    """Return a text without secrets that were found elsewhere in it, however often they are said."""
+    for value in sorted({value.strip() for value in values}, key=len, reverse=True):
+        if len(value) >= MIN_WORD_CHARACTERS:
+            text = re.sub(rf"(?i)(?<!\w){re.escape(value)}(?!\w)", CONCEALED, text)
+    return text
 
 
 def tier_of_text(text: str, answering: str | None = None) -> SecurityTier:
@@ -85,7 +94,9 @@ def tier_of_text(text: str, answering: str | None = None) -> SecurityTier:
 def mask_secrets(text: str, *, answering: str | None = None) -> str:
     """Return a text with what is confidential in it masked."""
     is_secret = scan_text(text, answering).tier is SecurityTier.CONFIDENTIAL
-    return conceal_secrets(text, answering=answering) if is_secret else text
+    if not is_secret:
+        return text
+    return _without(conceal_secrets(text, answering=answering), _values(text, answering))
 
 
 def mask_personal(text: str, *, answering: str | None = None) -> str:
@@ -144,6 +155,11 @@ class Secrets(Struct, frozen=True):
                 shown = shown.replace(value, CONCEALED)
         return CONCEALED if self.words & set(_words(shown)) else shown
 
+    def not_in(self, text: str) -> Secrets:
+        """Return the secrets of which a text says nothing."""
+        said, low = frozenset(_words(text)), text.casefold()
+        return Secrets(tuple(one for one in self.values if one.casefold() not in low), self.words - said)
+
     def without(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the names that hold nothing of the secrets."""
         return tuple(name for name in names if CONCEALED not in self.masked(name))
@@ -192,6 +208,7 @@ def mask_memory(memory: Memory) -> Memory:
         verbatim=_field(memory.verbatim, found),
         answers=_field(memory.answers, found),
         subject=_field(memory.subject, found),
+        predicate=_field(memory.predicate, found),
         object=_field(memory.object, found),
         replaces=_field(memory.replaces, found),
         refers_to=tuple(found.masked(words) for words in memory.refers_to),
@@ -206,7 +223,7 @@ def _bare(memory: Memory) -> Memory:
     """Return a memory that says nothing but that it is confidential."""
     return memory.evolve(
         content=CONCEALED,
-        **dict.fromkeys(("statement", "verbatim", "answers", "subject", "object", "replaces")),
+        **dict.fromkeys(("statement", "verbatim", "answers", "subject", "predicate", "object", "replaces")),
         **dict.fromkeys(("refers_to", "claims", "moments"), ()),
         detail=Detail(),
         traits=Traits(sentiment=memory.traits.sentiment),
@@ -221,6 +238,7 @@ def _claim(claim: Claim, found: Secrets) -> Claim:
     return replace(
         claim,
         subject=found.masked(claim.subject),
+        predicate=found.masked(claim.predicate),
         object=found.masked(claim.object),
         qualifiers=tuple(found.masked(one) for one in claim.qualifiers),
     )
@@ -239,6 +257,22 @@ def _traits(traits: Traits, found: Secrets) -> Traits:
     return replace(traits, **kept)
 
 
+def mask_session(session: str) -> str:
+    """Return the name of a session without secrets; one that is nothing but an id stays one."""
+    shown = mask_secrets(session)
+    return session if shown == CONCEALED else shown
+
+
+def mask_names(memory: Memory) -> Memory:
+    """Return a memory without secrets in the names of who spoke and of the session."""
+    made = memory.provenance
+    speaker = None if made.speaker is None else mask_secrets(made.speaker)
+    session = None if made.session is None else mask_session(made.session)
+    if (speaker, session) == (made.speaker, made.session):
+        return memory
+    return memory.evolve(provenance=replace(made, speaker=speaker, session=session))
+
+
 def mask_turns(turns: Sequence[Turn]) -> list[Turn]:
     """Return turns, oldest first, without secrets, also those that only a question before gives away."""
     shown: list[Turn] = []
@@ -246,7 +280,13 @@ def mask_turns(turns: Sequence[Turn]) -> list[Turn]:
     for turn in turns:
         said = heard.setdefault((turn.scope, turn.session), [])
         content = mask_secrets(turn.content, answering=awaited_secret(said))
-        shown.append(turn if content == turn.content else replace(turn, content=content))
+        changes = {
+            "content": content,
+            "speaker": turn.speaker and mask_secrets(turn.speaker),
+            "session": turn.session and mask_session(turn.session),
+        }
+        is_same = all(getattr(turn, name) == words for name, words in changes.items())
+        shown.append(turn if is_same else replace(turn, **changes))
         if turn.role in (Role.USER, Role.ASSISTANT):
             said.append(turn.content)
     return shown

@@ -131,6 +131,7 @@ def is_said_otherwise(memory: Memory, content: str) -> bool:
 
 
 SAID: Final = "said, not kept as a memory"
+FLAGGED: Final = "reads like an instruction to an agent"
 """How every surface marks what recall found in turns alone."""
 NOT_REPLACED: Final = (
     "Not replaced: it is pinned or about health, so only the user changes it. What you stated is stored "

@@ -19,6 +19,7 @@ from engramdb.values import (
     MemoryId,
     Mention,
     Scope,
+    SecurityTier,
     Status,
     Turn,
     TurnId,
@@ -111,6 +112,7 @@ class Sketch(Struct, frozen=True):
     content: str = ""
     context: str = ""
     """The question that it answers and what it leans on, in other memories' words."""
+    security: str = SecurityTier.CLEARTEXT
 
 
 class Related(Struct, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from engramdb.errors import MemoryNotFound
+from engramdb.errors import MemoryNotFound, StoreCorrupt
 from engramdb.store.contract import Related, Sketch
 from engramdb.store.sqlite.acts import EVENTS, ActsTable, history_events
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
@@ -52,7 +52,7 @@ _SAID = "coalesce(m.said_at, m.created_at)"
 _FIRST_TURN = "(SELECT min(x.turn) FROM memory_turns x WHERE x.memory = m.key)"
 _SKETCHES = (
     f"SELECT m.key, m.speaker, m.subject, m.when_at, {_SAID}, {_FIRST_TURN}, "
-    "m.content, coalesce(m.answers, '') || ' ' || m.refers_to "
+    "m.content, coalesce(m.answers, '') || ' ' || m.refers_to, m.security "
     f"FROM memories m WHERE {_AMONG}"
 )
 _SAME_OCCASION = 12 * 3600 * 1_000_000
@@ -106,7 +106,11 @@ class CandidatesTable:
     def sketches(self, keys: Sequence[int]) -> dict[int, Sketch]:
         """Return what ranking needs to know of memories that were found."""
         rows: list[Any] = self._connection.execute(_SKETCHES, (to_json(list(keys)),)).fetchall()
-        return {key: Sketch(*sketch) for key, *sketch in rows}
+        found = {key: Sketch(*sketch) for key, *sketch in rows}
+        for one in found.values():
+            if not (isinstance(one.speaker, str | None) and isinstance(one.subject, str | None)):
+                raise StoreCorrupt("a row of memories makes no sense: a name is a number")
+        return found
 
     def filter_keys(
         self, keys: Sequence[int], *, scope: Scope, filters: Filters, at: datetime | None = None

@@ -32,6 +32,7 @@ MAX_PROBES = 20_000
 """How often one table is asked for part of a damaged range before the rest of it is given up."""
 MAX_NAMED = 1000
 """How many ids of lost rows are told, per table."""
+_BACKUPS = "`engram restore-backup --list` shows the copies that were made of it."
 _HEADER_BYTES = 100
 _PAGE_BYTES = 4096
 _COPIED_AGAIN = frozenset({"vectors", "memory_turns"})
@@ -58,6 +59,8 @@ def salvage(
         raise InvalidContent("there is something at that path already", hint="Choose another.")
     if not source.is_file():
         raise StoreNotFound(f"there is no store at {source}")
+    if not source.stat().st_size:
+        raise StoreCorrupt(f"{source} is empty: there is nothing to save in it", hint=_BACKUPS)
     if not target.parent.is_dir():
         raise StoreNotFound(f"the folder {target.parent} does not exist", hint="Create it first.")
     with (
@@ -118,7 +121,7 @@ def _open_damaged(source: Path, folder: Path, key: bytes, now: datetime) -> tupl
     except UNREADABLE as exc:
         raise StoreCorrupt(
             f"{source}: the page with its layout cannot be read, so nothing can be saved",
-            hint="`engram restore-backup --list` shows the copies that were made of it.",
+            hint=_BACKUPS,
         ) from exc
 
 

@@ -1,9 +1,10 @@
 """
 Take back the names and tags that older versions made of secrets.
 
-Confidential memories lose their mentions, entities that nothing else mentions go, and every memory is looked
-at again in the background: what is found secret now is classified so, and names and tags are made of the
-other words. docs/reference/file-format.md explains every column.
+Confidential memories lose their mentions and vectors, entities that nothing else mentions go, and every
+memory is looked at again in the background: what is found secret now is classified so, and names, tags and
+vectors are made of the other words. The text indexes are made anew by their version.
+docs/reference/file-format.md explains every column.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ WHERE key IN (SELECT key FROM named_by_secrets)
         SELECT 1 FROM entity_names n WHERE n.entity = entities.key AND n.folded = entities.folded
     );
 DROP TABLE named_by_secrets;
+DELETE FROM vectors WHERE memory IN (SELECT key FROM memories WHERE security = 'confidential');
+DELETE FROM vector_snapshots;
 DELETE FROM memory_traits WHERE memory IN (SELECT key FROM memories WHERE security = 'confidential');
 UPDATE memories SET enriched = 0 WHERE status IN ('active', 'challenged');
 """
