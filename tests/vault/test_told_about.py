@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from engramdb import Engram, Settings
 from engramdb.cli.main import app
+from engramdb.errors import EngramError
 from engramdb.hooks.respond import memory_block
 from engramdb.testing import TinyEmbedder
 from engramdb.values import Action, Actor, ActorKind, AuditEvent
@@ -104,6 +105,20 @@ def _reads(engram: Engram) -> list[AuditEvent]:
     return [
         one for one in engram.audit(limit=50) if "results" in one.detail and one.action is not Action.REMEMBER
     ]
+
+
+def test_a_masked_copy_replaces_no_document_and_no_import_a_memory(engram: Engram) -> None:
+    """What a masked list showed cannot be put back over the secret."""
+    engram.documents.put(("notes",), "wifi", {"text": "the wifi password is Hunter2!x9"})
+    engram.remember("the wifi password is Hunter2!x9")
+
+    with pytest.raises(EngramError, match="stands for a secret"):
+        engram.documents.put(("notes",), "wifi", {"text": "the wifi password is [confidential]"})
+    report = engram.import_text("notes.md", "the wifi password is [confidential]")
+
+    assert (report.added, report.refused) == (0, 1)
+    assert "Hunter2!x9" in str(engram.documents.get(("notes",), "wifi"))
+    assert any("Hunter2!x9" in one.content for one in engram.list(reveal=True))
 
 
 CARD = "4111 1111 1111 1111"
