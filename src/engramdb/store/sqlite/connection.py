@@ -149,7 +149,7 @@ def translate_errors(location: str) -> Iterator[None]:
         raise errors.InvalidContent(
             "a text holds half a surrogate pair", hint="Decode the text properly first."
         ) from exc
-    except (TypeError, KeyError, OverflowError, msgspec.DecodeError) as exc:
+    except (*NOT_A_VALUE, LookupError) as exc:
         if not _comes_from_a_row(exc):
             raise
         raise errors.StoreCorrupt(f"{location}: a row makes no sense: {type(exc).__name__}") from exc
