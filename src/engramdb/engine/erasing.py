@@ -244,7 +244,8 @@ def check_files(tx: Transaction, store: Store) -> Check:
     told = [f"of {len(registered)} written, {counted(gone, 'is', 'are')} no longer there"] if gone else []
     if unseen:
         told.append(f"not looked into: {len(unseen)}, such as {unseen[0]}")
-    found = "; ".join(told) or f"{len(registered)} written, none holds anything erased"
+    written = f"{len(registered)} written, none holds anything erased" if registered else "none was written"
+    found = "; ".join(told) or written
     return Check(name="files", ok=True, found=found)
 
 
