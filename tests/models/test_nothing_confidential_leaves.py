@@ -87,11 +87,9 @@ def _live(engram: Engram, clock: ManualClock) -> None:
 
 def test_prompts_conceal_before_they_cut() -> None:
     """Half of a secret is not recognized, so it is concealed while it is whole."""
-    said = "the wifi password is hunter2hunter. "
-    for shift in range(
-        0, len(said), 3
-    ):  # wherever the cut is, it falls into one of them, at each of its places
-        text = "y" * shift + " " + said * 110
+    said = "the wifi password is hunter2hunter2hunter. "  # longer than its mask
+    for shift in range(0, len(said), 3):  # every cut falls into one of many, and here or there into its word
+        text = "y" * shift + " " + said * 60
         prompts = (
             history_prompt([("user", text)]),
             consolidate_prompt([("user", text)] * 30),
@@ -99,4 +97,4 @@ def test_prompts_conceal_before_they_cut() -> None:
             read_prompt([Utterance("ok", "user", text), Utterance(text)]),
             which_answer_prompt("what is it?", [text]),
         )
-        assert not any("hunter" in prompt.user for prompt in prompts)
+        assert not any("hun" in prompt.user for prompt in prompts)  # a few letters are told as well
