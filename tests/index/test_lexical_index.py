@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Draft, Engram, Filters, Scope, Settings
-from engramdb.index.lexical import LexicalIndex, searchable_terms
+from engramdb.index.lexical import LexicalIndex, coverage_shares, searchable_terms
 from engramdb.testing import TinyEmbedder
 from engramdb.values import GLOBAL
 
@@ -50,6 +50,14 @@ def test_a_word_that_is_everywhere_gives_the_newest(crowded: Engram) -> None:
     expected = [f"meeting number {number}" for number in range(MANY - 1, MANY - 4, -1)]
 
     assert found(crowded, "meeting", limit=3) == expected
+
+
+@pytest.mark.parametrize("memories", range(1, 31))
+def test_the_words_of_the_only_memory_are_not_everybodys(memories: int) -> None:
+    """Half of a question counts for nearly half, also in a scope so young that all of it holds the word."""
+    shares = coverage_shares({"editor": 1, "deploy": 0}, memories)
+
+    assert 0.39 <= shares["editor"] < shares["deploy"]
 
 
 def test_a_word_that_nobody_used_finds_nothing(crowded: Engram) -> None:

@@ -23,6 +23,8 @@ MAX_TERMS = 48
 """A pasted page would otherwise be asked for word by word."""
 MAX_HOLDERS = 5000
 """In how many memories the asked terms may stand, added up: about 4 ms."""
+LEAST_MEMORIES = 10
+"""Among fewer, how many hold a word says little: the only memory's words would count as everybody's."""
 
 
 class LexicalIndex:
@@ -63,9 +65,9 @@ def coverage_shares(frequencies: Mapping[str, int], memories: int) -> dict[str, 
 
 
 def inverse_frequencies(frequencies: Mapping[str, int], memories: int) -> dict[str, float]:
-    """Return the inverse document frequency of each term, as BM25 has it."""
+    """Return the inverse document frequency of each term, as BM25 has it; a young scope counts as larger."""
     return {
-        term: math.log(1 + (max(memories, count) - count + 0.5) / (count + 0.5))
+        term: math.log(1 + (max(memories, count, LEAST_MEMORIES) - count + 0.5) / (count + 0.5))
         for term, count in frequencies.items()
     }
 
