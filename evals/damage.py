@@ -253,8 +253,9 @@ def _salvage(patient: Patient, path: Path, what: str, tally: Tally) -> bool:
         return False
     if set(sound) - {"memories", "embedded"} or ("memories" in sound and not changed):
         tally.unsaved.append(f"{what}: the new store is not sound: {sound}")
-    readable = _readable(path, patient.key)
-    if missing := {one for one in readable if one in patient.truth} - saved.keys():
+    named = {one for table in report.tables for one in table.ids}  # among them rows that are no memories
+    readable = {one for one in _readable(path, patient.key) if one in patient.truth}
+    if missing := readable - saved.keys() - named:
         tally.unsaved.append(f"{what}: {len(missing)} rows")
     return True
 

@@ -55,17 +55,23 @@ class StorageError(EngramError):
 
 
 class StoreLocked(StorageError):
-    """The file is encrypted and no key was given."""
+    """The file is encrypted and no key was given, or its first bytes are damaged."""
 
     code = "E1001"
-    default_hint = "Give the key with `key=` or the ENGRAM_KEY environment variable."
+    default_hint = (
+        "Give the key with `key=` or the ENGRAM_KEY environment variable. If it was never encrypted, "
+        "its first bytes are damaged: `engram doctor --salvage NEW` saves what can be read."
+    )
 
 
 class StoreCorrupt(StorageError):
     """The file is damaged: a page or an index does not add up."""
 
     code = "E1002"
-    default_hint = "Keep a copy of the file, then run `engram doctor`."
+    default_hint = (
+        "`engram doctor --salvage NEW` saves what can be read into a new store and leaves this one as it is; "
+        "`engram restore-backup` goes back to a backup, where there is one."
+    )
 
 
 class DiskFull(StorageError):

@@ -183,3 +183,16 @@ def test_the_report_lists_only_tables_with_something_saved_or_lost(
     assert any("dreams" in line and "sweeps" in line for line in lines)
     assert not [line for line in lines if line.split()[1:3] == ["0", "0"]]
     assert any(line.split()[:2] == ["memories", str(MEMORIES)] for line in lines)
+
+
+def test_a_salvaged_store_with_a_changed_statement_is_sound_and_backed_up(store_path: Path) -> None:
+    """The report tells which statement is not as it was stored; the new store goes on with what it says."""
+    ids = fill(store_path)
+    alter(store_path, f"UPDATE memories SET content = 'note 7 on t?pic' WHERE id = '{ids[7]}'")  # noqa: S608
+
+    new, report = salvage(store_path)
+
+    assert report.changed == (ids[7],)
+    with open_quietly(new) as engram:
+        assert engram.doctor().ok
+        engram.backup(new.with_name("copy.db"))

@@ -32,8 +32,8 @@ WRITERS = {
     "cli/demo.py": FileKind.SAMPLE,
 }
 PASSING = {
-    "store/sqlite/read_only.py": "a private copy, for as long as the process lives",
-    "store/sqlite/reserve.py": "room that is kept free: no byte is written to it",
+    "store/sqlite/read_only.py": "a private copy, while the process lives; one of a killed process is swept",
+    "store/sqlite/reserve.py": "room that is kept free: zeros at most",
     "importing/source.py": "unpacks to memory or to a file that is unlinked",
     "cli/errors.py": "the null device",
     "hooks/detached.py": "the null device",

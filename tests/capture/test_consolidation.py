@@ -406,10 +406,8 @@ def test_a_summary_by_the_rules_tells_nothing_confidential(
         assert "Tr0ub4dor" not in engram.context("router login").text
 
 
-def test_a_secret_in_a_statement_that_nobody_has_classified_is_concealed_in_a_summary(
-    store_path: Path,
-) -> None:
-    """What is stored in bulk has its tier later."""
+def test_a_secret_in_a_statement_that_is_stored_in_bulk_is_not_told_in_a_summary(store_path: Path) -> None:
+    """It is classified at once, before anything else is worked out about it."""
     with opened(store_path, None) as engram:
         talk(engram, 2)
         told = "The password of the hut is Tr0ub4dor&3xQz."
@@ -420,8 +418,10 @@ def test_a_secret_in_a_statement_that_nobody_has_classified_is_concealed_in_a_su
         summary = engram.end_session("s")
 
         assert summary is not None
-        assert "The password of the hut is [confidential]" in summary.content
+        assert "Mount Teide" in summary.content
+        assert "hut" not in summary.content
         assert "Tr0ub4dor" not in summary.content
+        assert any(told == f"{one.content.rstrip('.')}." for one in engram.list(limit=50, reveal=True))
 
 
 def test_an_excerpt_of_a_turn_conceals_the_secret_that_was_spoken_of_before_it(store_path: Path) -> None:

@@ -50,6 +50,9 @@ NOT_FOR_A_SHELL = {
     "documents": "documents of other programs, through an integration",
     "shelf": "the former name of `documents`",
     "replies": "answers that the HTTP server keeps",
+    "salvage": "`engram doctor --salvage`",
+    "shown_to": "for surfaces: a view of the engine for one audience",
+    "viewer": "for surfaces: who looks",
 }
 """Verbs of the library that are no command of their own, and why."""
 WITHOUT_JSON = {"serve", "mcp", "hook", "completion"}

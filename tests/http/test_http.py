@@ -11,21 +11,11 @@ import pytest
 from engramdb.http.guard import host_name
 from engramdb.http.limits import MAX_BODY_BYTES
 from engramdb.http.server import own_names
-from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from starlette.testclient import TestClient
 
     from engramdb import Engram
-
-
-class Careless(TinyEmbedder):
-    """An embedder with a mistake in it: at a question it raises what no caller expects."""
-
-    def embed_queries(self, texts: Sequence[str]) -> NoReturn:
-        raise RuntimeError(f"cannot embed {texts[0]}")
 
 
 def remember(client: TestClient, content: str, **options: Any) -> dict[str, Any]:
@@ -152,11 +142,19 @@ def test_an_error_of_the_store_keeps_its_code(client: TestClient, engine: Engram
     assert answer.json()["hint"]
 
 
-@pytest.mark.parametrize("embedder", [Careless()])
+class Careless:
+    """A part of the engine with a mistake in it that quotes what it was given."""
+
+    def recall(self, query: object, **_options: object) -> NoReturn:
+        """Fail in a way that nobody has foreseen."""
+        raise RuntimeError(query)
+
+
 def test_a_mistake_of_ours_is_told_without_memory_text(
-    client: TestClient, caplog: pytest.LogCaptureFixture
+    client: TestClient, engine: Engram, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The answer is general, and the log names class and place but quotes nothing."""
+    engine._parts.__dict__["recalls"] = Careless()
     with caplog.at_level(logging.DEBUG):
         answer = client.post("/v1/recall", json={"query": "Ada's secret"})
 

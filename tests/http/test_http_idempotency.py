@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KEY = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
+ENOUGH_PAGES = 1 << 30
 
 pytestmark = pytest.mark.xdist_group("http-once")  # one server for most of them
 
@@ -116,14 +117,16 @@ def test_a_refusal_is_remembered_and_a_failure_is_not(kept: Kept) -> None:
     """What is wrong stays wrong; what failed may be tried again under the same key."""
     wrong = [kept.remember(" ", "k1") for _ in range(2)]
 
-    kept.embedder.is_broken = True
-    failed = kept.remember("I like tea", "k2")
-    kept.embedder.is_broken = False
-    retried = kept.remember("I like tea", "k2")
+    told = "I like tea, and this is why: " + "it is warm. " * 400
+    writer = kept.engram._parts.store._writer  # type: ignore[attr-defined]
+    writer.pragma("max_page_count", writer.pragma("page_count"))
+    failed = kept.remember(told, "k2")
+    writer.pragma("max_page_count", ENOUGH_PAGES)
+    retried = kept.remember(told, "k2")
 
     assert [one.status_code for one in wrong] == [422, 422]
     assert wrong[1].headers[REPLAYED] == "true"
-    assert (failed.status_code, retried.status_code) == (500, 200)
+    assert (failed.status_code, retried.status_code) == (507, 200)
     assert REPLAYED not in retried.headers
 
 

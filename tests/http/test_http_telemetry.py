@@ -16,10 +16,9 @@ from surfaces.serving import client_of, opened, serving
 from engramdb.errors import InvalidSettings
 from engramdb.http.app import Monitoring
 from engramdb.http.telemetry import Spans, open_spans
-from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     import httpx
@@ -147,12 +146,12 @@ def test_an_id_that_is_not_sane_is_replaced(client: httpx.Client, given: str) ->
     assert len({first.headers["X-Request-ID"], second.headers["X-Request-ID"]}) == 2
 
 
-class Broken(TinyEmbedder):
-    """An embedder with a mistake in it that quotes what it was given."""
+class Broken:
+    """A part of the engine with a mistake in it that quotes what it was given."""
 
-    def embed_queries(self, texts: Sequence[str]) -> NoReturn:
+    def recall(self, query: object, **_options: object) -> NoReturn:
         """Fail in a way that nobody has foreseen."""
-        raise RuntimeError(texts[0])
+        raise RuntimeError(query)
 
 
 def test_a_mistake_is_logged_with_the_id_of_its_request(
@@ -161,10 +160,11 @@ def test_a_mistake_is_logged_with_the_id_of_its_request(
     """What the user was answered and what the server wrote belong together; neither quotes a word."""
     with (
         caplog.at_level(logging.DEBUG),
-        opened(tmp_path, embedder=Broken()) as engram,
+        opened(tmp_path) as engram,
         serving(engram) as server,
         client_of(server.url) as client,
     ):
+        engram._parts.__dict__["recalls"] = Broken()
         answer = client.post("/v1/recall", json={"query": "zanzibarium"}, headers={"X-Request-ID": "r-1"})
 
     assert (answer.status_code, answer.json()["request_id"]) == (500, "r-1")

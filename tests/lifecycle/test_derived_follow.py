@@ -164,6 +164,7 @@ def test_every_way_of_superseding_leaves_the_same_traces(
     """Status, successor, link, end, history and audit are there, whoever superseded it."""
     way(engram, clock, berlin, tmp_path)
 
+    told = [one for one in engram.audit(limit=500) if one.target == berlin.id]  # before this test reads it
     old = engram.get(berlin.id)
     assert old.status is Status.SUPERSEDED
     assert old.superseded_by is not None
@@ -176,7 +177,6 @@ def test_every_way_of_superseding_leaves_the_same_traces(
     event = engram.history(old.id)[-1]
     assert (event.old_status in BELIEVED, event.new_status) == (True, Status.SUPERSEDED)
     assert event.changes["superseded_by"] == (None, new.id)
-    told = [one for one in engram.audit(limit=500) if one.target == old.id]
     assert told[0].detail["status"] == Status.SUPERSEDED
 
 

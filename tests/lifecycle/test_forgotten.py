@@ -20,7 +20,7 @@ from engramdb.lifecycle.service import ECHO
 from engramdb.lifecycle.sketches import SketchKey
 from engramdb.lifecycle.write import AdmissionOutcome
 from engramdb.text.identity import FORGOTTEN_WORDS
-from engramdb.values import BELIEVED, Action, Filters, Memory, Role, Status
+from engramdb.values import BELIEVED, Action, Filters, Memory, Outcome, Role, Status
 from evals.beliefs.ways_in import AGENT, IN_THE_USERS_NAME, WEAK_WAYS, SharedStore, WayIn
 
 if TYPE_CHECKING:
@@ -178,11 +178,13 @@ def test_an_agent_is_told_and_the_audit_notes_it(store: SharedStore) -> None:
     with pytest.raises(StatementForgotten) as told:
         store.agent.remember(OTHER_WORDS, scope=ANN)
 
-    event = store.person.audit(limit=1)[0]
+    call, event = store.person.audit(limit=2)
     assert told.value.message == "not stored: the person asked to forget this on 2026-01-01"
     assert "Leandro" not in str(told.value)
     assert (event.action, event.actor.name) == (Action.REJECT, AGENT.name)
     assert event.detail == {"code": StatementForgotten.code}
+    assert (call.action, call.actor.name, call.outcome) == (Action.REMEMBER, AGENT.name, Outcome.DENIED)
+    assert "Leandro" not in str(call.detail)
 
 
 def test_what_was_forgotten_between_the_look_and_the_write_is_withheld(store: SharedStore) -> None:

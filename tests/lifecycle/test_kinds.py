@@ -65,7 +65,7 @@ def test_what_matters_for_ever_is_there_after_two_years(
         engram.flush()
         live(engram, clock, months=23)
 
-        here = {one.content for one in engram.list(limit=100)}
+        here = {one.content for one in engram.list(limit=100, reveal=True)}
 
         assert set(UNFADING) | {DUE} <= here
         assert {"My blood type is 0 negative", "Leo's birthday is on 9 May"} <= here

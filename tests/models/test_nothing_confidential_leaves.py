@@ -87,9 +87,11 @@ def _live(engram: Engram, clock: ManualClock) -> None:
 
 def test_prompts_conceal_before_they_cut() -> None:
     """Half of a secret is not recognized, so it is concealed while it is whole."""
-    said = "x" * 100 + " the wifi password is hunter2hunter"
-    for padding in range(0, 2000, 3):
-        text = "y " * padding + said
+    said = "the wifi password is hunter2hunter. "
+    for shift in range(
+        0, len(said), 3
+    ):  # wherever the cut is, it falls into one of them, at each of its places
+        text = "y" * shift + " " + said * 110
         prompts = (
             history_prompt([("user", text)]),
             consolidate_prompt([("user", text)] * 30),

@@ -235,7 +235,8 @@ def test_sensitive_memories_are_never_written(notebook: Notebook) -> None:
     report = notebook.sync()
 
     assert report.withheld == 2
-    assert card in active(notebook.engram)
+    assert card in active(notebook.engram, reveal=True)
+    assert card not in active(notebook.engram)
     everything = b"".join(content for _, content in notebook.snapshot().values())
     assert b"4111" not in everything
     assert b"hunter2" not in everything

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engramdb import Engram
-from engramdb.errors import StoreCorrupt
+from engramdb.errors import InvalidContent, StoreCorrupt
 from engramdb.index.vector import VectorIndex
 from engramdb.store.sqlite.precision import (
     PRECISIONS,
@@ -331,7 +331,7 @@ def test_short_vectors_keep_their_bits(store: SqliteStore) -> None:
 
 def test_a_precision_that_does_not_exist_is_refused(store: SqliteStore) -> None:
     """Three bits are a mistake of the caller's, also where nothing would have changed."""
-    with pytest.raises(ValueError, match="3 bits"), store.atomic() as tx:
+    with pytest.raises(InvalidContent, match="3 bits"), store.atomic() as tx:
         tx.vectors.requantize(tx.vectors.make_space(SPACE), [], 3)
 
 

@@ -238,6 +238,7 @@ def test_every_setting_can_come_from_the_environment(home: Path) -> None:
         "home": str(home),
         "reader": "rules",
         "date_order": "month-first",
+        "secrets_for_agents": "never",
     }
     environment = {
         f"ENGRAM_{name.upper()}": special.get(name) or given[type(default)]

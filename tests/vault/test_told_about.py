@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from engramdb import Engram, Settings
+from engramdb.cli.main import app
+from engramdb.errors import EngramError
 from engramdb.hooks.respond import memory_block
 from engramdb.testing import TinyEmbedder
 from engramdb.values import Action, Actor, ActorKind, AuditEvent
@@ -102,3 +105,45 @@ def _reads(engram: Engram) -> list[AuditEvent]:
     return [
         one for one in engram.audit(limit=50) if "results" in one.detail and one.action is not Action.REMEMBER
     ]
+
+
+def test_a_masked_copy_replaces_no_document_and_no_import_a_memory(engram: Engram) -> None:
+    """What a masked list showed cannot be put back over the secret."""
+    engram.documents.put(("notes",), "wifi", {"text": "the wifi password is Hunter2!x9"})
+    engram.remember("the wifi password is Hunter2!x9")
+
+    with pytest.raises(EngramError, match="stands for a secret"):
+        engram.documents.put(("notes",), "wifi", {"text": "the wifi password is [confidential]"})
+    report = engram.import_text("notes.md", "the wifi password is [confidential]")
+
+    assert (report.added, report.refused) == (0, 1)
+    assert "Hunter2!x9" in str(engram.documents.get(("notes",), "wifi"))
+    assert any("Hunter2!x9" in one.content for one in engram.list(reveal=True))
+
+
+CARD = "4111 1111 1111 1111"
+
+
+def test_a_secret_that_was_only_said_is_told_to_who_asks_for_it_by_name(engram: Engram) -> None:
+    """Like that of a memory, and audited like it; who asks for something else sees a mask."""
+    engram.observe(f"my visa card {CARD} exp 09/27 cvv 123", session="s")
+    engram.flush()
+
+    assert CARD not in as_text(engram.recall("what do I pay with, my visa?"))
+    assert not [one for one in engram.audit(limit=50) if one.action is Action.REVEAL]
+
+    assert CARD in as_text(engram.recall("what is my visa card number?"))
+    assert [one for one in engram.audit(limit=50) if one.action is Action.REVEAL]
+    assert CARD not in as_text(engram.recall("what is the wifi password?"))
+
+
+@pytest.mark.parametrize("words", [["list"], ["get", "ID"], ["recall", "where does Nora live?"]])
+def test_the_command_line_says_how_to_see_a_mask(tmp_path: Path, words: list[str]) -> None:
+    """One line beside the result, and none where a program reads it."""
+    with Engram.open(settings=Settings(home=tmp_path), embedder=TinyEmbedder(), background=False) as engram:
+        memory_id = engram.remember(TOLD).id
+    given = [memory_id if one == "ID" else one for one in words]
+    store = ["--store", str(tmp_path / "memory.db")]
+
+    assert "--reveal" in CliRunner().invoke(app, [*given, *store]).stderr
+    assert "--reveal" not in CliRunner().invoke(app, [*given, *store, "--json"]).output

@@ -23,6 +23,7 @@ from engramdb.cli.output import (
     show_lines,
     show_memory,
     talk,
+    tell_masked,
     warning,
 )
 from engramdb.errors import InvalidQuery
@@ -118,7 +119,11 @@ def elsewhere(engram: Engram) -> str | None:
     return f"Other scopes hold memories, such as {one_line(name)}; `engram status` lists them."
 
 
-shows("get")(show_memory)
+@shows("get")
+def show_one(memory: Memory) -> None:
+    """Show everything about one memory, and how to see what is masked."""
+    show_memory(memory)
+    tell_masked([memory.content])
 
 
 @runs("remember")
@@ -140,6 +145,8 @@ def list_memories(run: Run) -> None:
         beyond = None if found else elsewhere(engram)
 
     run.present(found, show_lines)
+    if not run.shared.json:
+        tell_masked(one.content for one in found)
     if not found:
         talk("There are no such memories.")
         if beyond is not None:

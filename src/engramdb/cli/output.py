@@ -14,7 +14,7 @@ import sys
 import textwrap
 import time
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -51,6 +51,15 @@ def out(line: str = "") -> None:
 def talk(line: str) -> None:
     """Write one line that is not part of the result."""
     click.echo(line, err=True, color=_color())
+
+
+MASKED_HINT = "A secret is masked. Ask for it by name with `engram recall`, or use --reveal with get or list."
+
+
+def tell_masked(shown: Iterable[str]) -> None:
+    """Say how to see what is masked, where something is."""
+    if any("[confidential]" in one for one in shown):
+        talk(MASKED_HINT)
 
 
 def present(value: Value, show: Callable[[Value], None], *, as_json: bool) -> None:

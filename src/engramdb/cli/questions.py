@@ -21,6 +21,7 @@ from engramdb.cli.output import (
     show_table,
     spoken,
     talk,
+    tell_masked,
     visible,
     warning,
 )
@@ -76,6 +77,8 @@ def recall(run: Run) -> None:
 
     run.present(answer, show_recall_explained if run.asked.explain else show_recall)
     _tell_quality(answer)
+    if not run.shared.json:
+        tell_masked(hit.memory.content for hit in answer.hits)
     if beyond is not None:
         talk(beyond)
     if run.asked.as_of is not None:

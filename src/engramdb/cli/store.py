@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from engramdb.cli.derive import Run, runs, shows
 from engramdb.cli.errors import engine
@@ -23,11 +24,13 @@ from engramdb.cli.output import (
     talk,
     warning,
 )
+from engramdb.errors import StoreCorrupt
 from engramdb.hooks.state import deliver_failures
 from engramdb.text.normalize import counted, memories
 from engramdb.values import (
     AuditEvent,
     Backup,
+    Check,
     DoctorReport,
     IndexReport,
     Outcome,
@@ -217,18 +220,48 @@ def doctor(run: Run) -> None:
     if run.asked.salvage:
         _salvage(run)
         return
-    with run.open() as engram, counting("mending") as progress:
-        report: DoctorReport = run.call(engram, progress=progress)
-
+    report = _examine(run)
     run.present(report, show_doctor)
     if report.ok:
         talk("Everything is in order.")
         return
-    is_mended = run.asked.fix
-    talk(
-        "Something is wrong." if is_mended else "Something is wrong; `engram doctor --fix` mends what it can."
-    )
+    if report.is_damaged:
+        talk(_advice(_place(run)))
+    elif run.asked.fix:
+        talk("Something is wrong.")
+    else:
+        talk("Something is wrong; `engram doctor --fix` mends what it can.")
     raise click.exceptions.Exit(FAILED)
+
+
+def _examine(run: Run) -> DoctorReport:
+    """Return what the doctor finds; a store that is too damaged to open is a finding, too."""
+    place = _place(run)
+    was_empty = place.is_file() and place.stat().st_size == 0
+    try:
+        with run.open() as engram, counting("mending") as progress:
+            report: DoctorReport = run.call(engram, progress=progress)
+    except StoreCorrupt as exc:
+        return DoctorReport(checks=(Check(name="file", ok=False, found=f"{exc.code} {exc.message}"),))
+    if was_empty:
+        found = "the file was empty, and a new store was begun in it; if it held memories, they are gone"
+        return replace(report, checks=(Check(name="empty file", ok=False, found=found), *report.checks))
+    return report
+
+
+def _place(run: Run) -> Path:
+    return Path(run.shared.settings().store_location).expanduser().absolute()
+
+
+def _advice(place: Path) -> str:
+    """Say what helps a damaged store: a backup only where there is one."""
+    from engramdb.engine.backups import list_backups  # noqa: PLC0415 - few commands need it
+
+    saving = "The store is damaged: `engram doctor --salvage NEW` saves what can be read into a new one"
+    if not (backups := list_backups(place)):
+        return f"{saving}. There is no backup beside it."
+    made = f" of {minute(backups[0].made_at)}" if backups[0].made_at else ""
+    return f"{saving}; `engram restore-backup` goes back to the backup{made}."
 
 
 def _salvage(run: Run) -> None:

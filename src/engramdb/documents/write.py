@@ -19,6 +19,7 @@ from engramdb.lifecycle.unlearn import TAKEN_BACK, unlearn_turn
 from engramdb.lifecycle.write import Admission
 from engramdb.store.contract import Transaction
 from engramdb.text.normalize import clean, fingerprint, is_text
+from engramdb.text.pii import CONCEALED
 from engramdb.values import (
     Action,
     Actor,
@@ -55,6 +56,15 @@ def document_gate(pipeline: WritePipeline) -> WritePipeline:
     """Return admission for documents: it takes the same words for the same, and compares nothing else."""
     policy = replace(pipeline.policy, conflict_above=1.0, same_above=1.0, version_overlap_above=1.0)
     return replace(pipeline, policy=policy, judge=None)
+
+
+def _refuse_mask(value: Any, old: Document | None) -> None:
+    """Refuse a masked copy in the place of a document: the secret itself would be lost."""
+    if old is not None and CONCEALED in str(value) and CONCEALED not in str(old.value):
+        raise InvalidContent(
+            f"the document holds {CONCEALED}, which stands for a secret that was not shown",
+            hint="Put it with the secret itself, or leave the stored document as it is.",
+        )
 
 
 def to_plain_json(value: Any, *, depth: int = 0) -> Any:
@@ -174,6 +184,7 @@ class DocumentWrite(Struct, kw_only=True):
         memory_id = self._resolve_memory(ready, old)
         key = (memory_id or new_id(self.now)) if putting.key is None else putting.key
         old = old or self._under(key, ready)
+        _refuse_mask(ready.value, old)
         item = self.tx.documents.put(
             putting.place,
             key,

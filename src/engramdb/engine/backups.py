@@ -9,6 +9,7 @@ before it gets its name, and an old one goes only after a new one is there.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +19,7 @@ from engramdb.clock import Clock
 from engramdb.engine.erasing import registered_file
 from engramdb.errors import StorageError, StoreNotFound
 from engramdb.settings import Settings
-from engramdb.store.sqlite.backups import restore_copy, translate_file_errors
+from engramdb.store.sqlite.backups import count_memories, restore_copy, translate_file_errors
 from engramdb.store.sqlite.read_only import ENDINGS, beside
 from engramdb.store.sqlite.reserve import ENDING as RESERVE_ENDING
 from engramdb.values import Action, Actor, AuditEvent, Backup
@@ -32,6 +33,8 @@ BACKUP_HOURS = 24.0
 """A copy is made when the last is older than this."""
 KEPT_BACKUPS = 3
 """How many copies are kept beside the store; older ones are removed."""
+LOST_MOST = 0.5
+"""Where all of these hold less than this part of the memories of an older copy, that one is kept, too."""
 BACKUPS = "backups"
 """The name of this part in `status`."""
 _STAMP = "%Y%m%dT%H%M%S.%fZ"
@@ -92,7 +95,7 @@ def back_up(parts: Parts) -> Backup:
         folder.chmod(0o700)
     target = folder / f"{store.stem}-{now.strftime(_STAMP)}.db"
     done = write_backup(parts, target)
-    old = [Path(one.path) for one in list_backups(store, now=now)[KEPT_BACKUPS:]]
+    old = _superfluous(list_backups(store, now=now), bytes.fromhex(parts.settings.key))
     with translate_file_errors(folder):
         for one in old:
             for ending in (*ENDINGS, RESERVE_ENDING):
@@ -101,6 +104,18 @@ def back_up(parts: Parts) -> Backup:
         for one in old:
             tx.files.drop(os.path.realpath(one))
     return done
+
+
+def _superfluous(backups: Sequence[Backup], key: bytes) -> list[Path]:
+    """Return which of the backups, newest first, can go: none that holds what the newer ones have lost."""
+    kept, old = backups[:KEPT_BACKUPS], backups[KEPT_BACKUPS:]
+    if not old:
+        return []
+    counts = {one.path: count_memories(Path(one.path), key) for one in backups}
+    fullest = max(old, key=lambda one: counts[one.path])
+    if max(counts[one.path] for one in kept) < counts[fullest.path] * LOST_MOST:
+        old = [one for one in old if one is not fullest]
+    return [Path(one.path) for one in old]
 
 
 def write_backup(parts: Parts, target: Path, *, given: str = "", actor: Actor | None = None) -> Backup:

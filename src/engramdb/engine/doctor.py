@@ -19,8 +19,8 @@ from engramdb.store.contract import Store, Transaction
 from engramdb.text.normalize import counted
 from engramdb.text.terms import TERMS_VERSION
 from engramdb.values import Check, DoctorReport
+from engramdb.values.report import CANONICAL_CHECKS
 
-_CANONICAL = frozenset({"file", "references", "memories"})
 _DERIVED = frozenset(
     {
         "text index",
@@ -49,7 +49,7 @@ def examine(
     """Return what was found; with `fix`, rebuild derived data that is wrong and embed what waits."""
     found = _look(store, embedder)
     wrong = {check.name for check in found if not check.ok}
-    if not fix or not wrong or _CANONICAL & wrong or store.unwritable is not None:
+    if not fix or not wrong or CANONICAL_CHECKS & wrong or store.unwritable is not None:
         return DoctorReport(checks=tuple(found))
     damaged = [name.removeprefix(_TABLE) for name in wrong if name.startswith(_TABLE)]
     if damaged:

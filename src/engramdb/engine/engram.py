@@ -1711,11 +1711,12 @@ class Engram:
 
     def _disclosed(self, answer: Recall) -> Recall:
         """Return an answer as the one who asked may see it; what it asks for by name is shown and audited."""
-        if not any(_is_secret(memory) for memory in _memories_of(answer)):
+        said = self._said_whole(answer) if self.viewer.can_ask_for_secrets else []
+        if not said and not any(_is_secret(memory) for memory in _memories_of(answer)):
             return self._masked(answer)
         from engramdb.vault.asking import secrets_asked_for  # noqa: PLC0415 - loads what finds secrets
 
-        found = [hit.memory for hit in answer.hits]
+        found = [*(hit.memory for hit in answer.hits), *said]
         asked: frozenset[MemoryId] = frozenset()
         if self.viewer.can_ask_for_secrets:
             asked = secrets_asked_for(answer.query.text, found)
@@ -1726,7 +1727,39 @@ class Engram:
             return shown
         whole = {one.id: one for one in found if one.id in asked}
         hits = tuple(replace(hit, memory=whole.get(hit.memory.id, hit.memory)) for hit in shown.hits)
-        return replace(shown, hits=hits)
+        turns = tuple(
+            replace(one, excerpt=whole[one.turn_id].content) if one.turn_id in whole else one
+            for one in shown.said
+        )
+        return replace(shown, hits=hits, said=turns)
+
+    def _said_whole(self, answer: Recall) -> Sequence[Memory]:
+        """Return what was said with a secret in it, as memories of exactly the words that are masked."""
+        if not answer.said:
+            return []
+        from engramdb.text.pii import CONCEALED  # noqa: PLC0415 - loads what finds secrets
+        from engramdb.text.sentences import sentences  # noqa: PLC0415 - loads what finds secrets
+        from engramdb.vault.masking import mask_secrets  # noqa: PLC0415 - loads what finds secrets
+
+        masked = {one.turn_id: one.excerpt for one in answer.said if CONCEALED in one.excerpt}
+        if not masked:
+            return []
+        with self._parts.store.read() as tx:
+            turns = [tx.turns.get(one, scope=answer.query.scope) for one in masked]
+        return [
+            Memory(
+                id=turn.id,
+                content=words,
+                scope=turn.scope,
+                security=SecurityTier.CONFIDENTIAL,
+                created_at=turn.created_at,
+                updated_at=turn.created_at,
+            )
+            for turn in turns
+            if turn is not None
+            for words in [turn.content, *sentences(turn.content)]
+            if mask_secrets(words) == masked[turn.id]
+        ]
 
     def _masked(self, answer: Recall) -> Recall:
         from engramdb.vault.disclosure import disclose  # noqa: PLC0415 - loads what finds secrets

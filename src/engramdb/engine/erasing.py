@@ -25,6 +25,7 @@ from engramdb.notebook.erase import erase_from_notebook, noted_ids
 from engramdb.notebook.sync import LEASE, LEASE_MINUTES
 from engramdb.store.contract import Store, Transaction
 from engramdb.store.opening import open_store
+from engramdb.store.sqlite.read_only import sweep_copies
 from engramdb.text.normalize import counted
 from engramdb.values import Check, ErasedFile, Erasure, FileKind, FileOutcome, MemoryId, Scope, WrittenFile
 
@@ -51,6 +52,8 @@ class FileErasure(Struct, frozen=True, kw_only=True):
 def clean_files(parts: Parts, order: FileErasure) -> Erasure:
     """Clean every file that holds erased words, and return the erasure with what became of each."""
     found = order.words.found
+    if not order.dry_run:
+        sweep_copies()
     outcomes = [_of_store(parts, found), *_of_registered(parts, order), *_of_hooks(parts, order)]
     return replace(found, files=tuple(outcomes))
 
@@ -241,7 +244,8 @@ def check_files(tx: Transaction, store: Store) -> Check:
     told = [f"of {len(registered)} written, {counted(gone, 'is', 'are')} no longer there"] if gone else []
     if unseen:
         told.append(f"not looked into: {len(unseen)}, such as {unseen[0]}")
-    found = "; ".join(told) or f"{len(registered)} written, none holds anything erased"
+    written = f"{len(registered)} written, none holds anything erased" if registered else "none was written"
+    found = "; ".join(told) or written
     return Check(name="files", ok=True, found=found)
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from engramdb.acting import current_actor
 from engramdb.clock import Clock
-from engramdb.errors import DiskFull, EngramError, StorageError, StoreNotFound, StoreUnreadable
+from engramdb.errors import DiskFull, EngramError, StorageError, StoreCorrupt, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
@@ -104,6 +104,8 @@ LEAST_CLOSE_SECONDS = 0.2
 UNFINISHED = "was still under way when the store was closed; what is left is done by the next process"
 
 
+_MAKING_SECONDS = 0.5
+"""How long an empty file with backups may be one that another process is about to fill."""
 BACKUP_DELAY_SECONDS = 1.0
 """After so long a process that goes on looks whether the last backup is too old."""
 BACKUP_LOOK_SECONDS = 3600.0
@@ -616,6 +618,23 @@ def assemble(
     return parts
 
 
+def _refuse_emptied(path: Path) -> None:
+    """Raise where an empty file has backups: it was a store, and a new one would pass for it."""
+    from engramdb.engine.backups import list_backups  # noqa: PLC0415 - imports this module
+
+    if not (backups := list_backups(path.absolute())):
+        return
+    deadline = time.monotonic() + _MAKING_SECONDS
+    while time.monotonic() < deadline:  # another process may be making it at this moment
+        if path.stat().st_size:
+            return
+        time.sleep(0.01)
+    raise StoreCorrupt(
+        f"{path} is empty, and there {'is a backup' if len(backups) == 1 else 'are backups'} of what it held",
+        hint="`engram restore-backup` goes back to the newest one. To begin anew, remove the empty file.",
+    )
+
+
 def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
     path = Path(settings.store_location).expanduser()
     try:
@@ -623,6 +642,8 @@ def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
             raise StoreNotFound(f"there is no store at {path}")
         if not settings.store:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.is_file() and not path.stat().st_size:
+            _refuse_emptied(path)
     except OSError as exc:
         raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
     store = open_store(settings, now=clock.now())

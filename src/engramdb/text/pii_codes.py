@@ -275,10 +275,15 @@ _IDS = (
     _Clue("national", lazy(_ID), ahead=45),
     _Clue("short_national", lazy(_SHORT_ID), ahead=30),
 )
+_CARD_EXPIRY = (
+    r"(?<!\d)(?<!\b\d/)(?<!\b\d\d/)(?<!\b\d / )(?<!\b\d\d / )"
+    r"(?:0[1-9]|1[0-2])\s?/\s?(?:20)?[2-4]\d(?!\d|\s?/\s?(?:20)?\d\d\b)"
+)
+"""A month and a year; in a whole date, such as that of a travel visa, it is none."""
 _ACCOUNTS = (
     _Clue("account", lazy(_ACCOUNT), ahead=55, also="banking"),
     _Clue("sort_code", lazy(r"(?<!\d)\d\d[ -]?\d\d[ -]?\d\d(?!\d)"), ahead=20),
-    _Clue("card", lazy(r"(?<!\d)(?:0[1-9]|1[0-2])\s?/\s?(?:20)?[2-4]\d(?!\d)"), ahead=60, also="expiry"),
+    _Clue("card", lazy(_CARD_EXPIRY), ahead=60, also="expiry"),
 )
 _BELGIAN = lazy(r"(?<!\d)\d\d\.(?:0\d|1[0-2])\.[0-3]\d-\d{3}\.\d\d(?!\d)")
 _UK_LICENCE = lazy(

@@ -253,6 +253,10 @@ class SalvageReport(Struct, frozen=True, kw_only=True):
         return sum(table.lost for table in self.tables)
 
 
+CANONICAL_CHECKS = frozenset({"file", "references", "memories"})
+"""The checks of what cannot be made again from anything else."""
+
+
 class DoctorReport(Struct, frozen=True, kw_only=True):
     """Everything that `doctor` looked at."""
 
@@ -265,6 +269,11 @@ class DoctorReport(Struct, frozen=True, kw_only=True):
     def ok(self) -> bool:
         """Whether nothing is wrong, or what was wrong has been repaired."""
         return all(check.ok or check.repaired for check in self.checks)
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether something is wrong that cannot be made again from anything else."""
+        return any(not check.ok and check.name in CANONICAL_CHECKS for check in self.checks)
 
 
 class Backup(Struct, frozen=True, kw_only=True):

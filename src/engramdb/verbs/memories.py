@@ -490,7 +490,7 @@ class UnpinRequest(OneMemory, frozen=True, kw_only=True):
 )
 class ReleaseRequest(OneMemory, frozen=True, kw_only=True):
     """
-    Let a memory that was held back as suspicious into automatic windows.
+    Let a memory that was held back into automatic windows.
 
     `engram list --flag quarantined` shows the imports that wait for it. Only a person may.
     """

@@ -11,7 +11,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -61,6 +61,18 @@ def copy_verified(source: apsw.Connection, target: Path, connect_to: ConnectTo) 
     finally:
         for ending in ENDINGS:
             beside(unfinished, ending).unlink(missing_ok=True)
+
+
+def count_memories(backup: Path, key: bytes) -> int:
+    """Return how many memories a copy holds; 0 where it cannot be read."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    try:
+        with closing(apsw.Connection(quoted_uri(backup), flags=flags)) as connection:
+            if key:
+                connection.pragma("key", f"raw:{key.hex()}")
+            return int(single_value(connection, "SELECT count(*) FROM memories WHERE content <> ''"))
+    except UNREADABLE:
+        return 0
 
 
 def restore_copy(backup: Path, store: Path, aside: Path, *, key: bytes) -> None:

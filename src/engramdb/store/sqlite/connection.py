@@ -149,7 +149,7 @@ def translate_errors(location: str) -> Iterator[None]:
         raise errors.InvalidContent(
             "a text holds half a surrogate pair", hint="Decode the text properly first."
         ) from exc
-    except (TypeError, KeyError, OverflowError, msgspec.DecodeError) as exc:
+    except (*NOT_A_VALUE, LookupError) as exc:
         if not _comes_from_a_row(exc):
             raise
         raise errors.StoreCorrupt(f"{location}: a row makes no sense: {type(exc).__name__}") from exc
@@ -305,6 +305,12 @@ def single_value(connection: apsw.Connection, sql: str, parameters: Sequence[Any
     return connection.execute(sql, parameters).fetchall()[0][0]
 
 
+_NOT_A_DATABASE = (
+    "Choose another path; the file was not touched. If it was a store, it is damaged: "
+    "`engram doctor --salvage NEW` saves what can be read."
+)
+
+
 def check_file(path: Path, key: bytes) -> None:
     """Raise what a look at the file's first bytes can tell, before SQLite touches it."""
     try:
@@ -316,9 +322,9 @@ def check_file(path: Path, key: bytes) -> None:
     if is_plain and key:
         raise WrongKey(f"{path} is not encrypted, but a key was given", hint="Open it without a key.")
     if not is_plain and size % _PAGE_BYTES:
-        raise NotAnEngramStore(f"{path} is not a database")
+        raise NotAnEngramStore(f"{path} is not a database", hint=_NOT_A_DATABASE)
     if not is_plain and not key:
-        raise StoreLocked(f"{path} is encrypted, or not a database")
+        raise StoreLocked(f"{path} is encrypted, damaged, or not a database")
 
 
 def _probe_file(path: Path) -> tuple[int, bool]:

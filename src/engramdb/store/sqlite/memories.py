@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from engramdb.errors import MemoryNotFound
+from engramdb.errors import MemoryNotFound, StoreCorrupt
 from engramdb.store.contract import Related, Sketch
 from engramdb.store.sqlite.acts import EVENTS, ActsTable, history_events
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
@@ -106,7 +106,11 @@ class CandidatesTable:
     def sketches(self, keys: Sequence[int]) -> dict[int, Sketch]:
         """Return what ranking needs to know of memories that were found."""
         rows: list[Any] = self._connection.execute(_SKETCHES, (to_json(list(keys)),)).fetchall()
-        return {key: Sketch(*sketch) for key, *sketch in rows}
+        found = {key: Sketch(*sketch) for key, *sketch in rows}
+        for one in found.values():
+            if not (isinstance(one.speaker, str | None) and isinstance(one.subject, str | None)):
+                raise StoreCorrupt("a row of memories makes no sense: a name is a number")
+        return found
 
     def filter_keys(
         self, keys: Sequence[int], *, scope: Scope, filters: Filters, at: datetime | None = None

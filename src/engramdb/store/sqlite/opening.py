@@ -122,7 +122,7 @@ class Opener:
         )
 
     def _open_writable(self) -> OpenFile:
-        was_there = self.path.exists() and self.path.stat().st_size > 0
+        was_there = _has_content(self.path)
         writer = self.connect(self.path)
         number = files.register_open(self.path, plain=not self.key)
         try:
@@ -201,3 +201,11 @@ class Opener:
                     raise StoreBusy(f"{self._location} is held by another process") from None
                 time.sleep(0.005)
         migrate(writer, self._location, now=self._now)
+
+
+def _has_content(path: Path) -> bool:
+    """Whether a file is there and holds anything; what cannot be looked at is for SQLite to refuse."""
+    try:
+        return path.stat().st_size > 0
+    except (OSError, ValueError):  # a name with a NUL
+        return False

@@ -33,6 +33,7 @@ _UNWRITABLE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.Perm
 ENDINGS = ("", "-wal", "-shm", "-journal")
 """The files that SQLite keeps for one store."""
 _LOG_INDEX = "-shm"
+_PREFIX = "engram-read-"
 
 Configure = Callable[[apsw.Connection], None]
 Stamp = tuple[tuple[int, int, int] | None, ...]
@@ -97,6 +98,7 @@ class ReadOnlyFile:
         self._path = path
         self._configure = configure
         self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._lock: int | None = None
 
     def connect(self) -> apsw.Connection:
         """Return a connection that shows what the file and its log hold now."""
@@ -118,7 +120,8 @@ class ReadOnlyFile:
 
     def read_copy(self, prepare: Callable[[Path], None]) -> None:
         """Read from a private copy from now on, after it was prepared."""
-        self._copy = _copy_with_log(self._path)
+        sweep_copies()
+        self._copy, self._lock = _copy_with_log(self._path)
         prepare(Path(self._copy.name) / self._path.name)
 
     def stamp(self) -> Stamp:
@@ -129,21 +132,70 @@ class ReadOnlyFile:
         """Remove the private copy, if there is one."""
         if self._copy is not None:
             self._copy.cleanup()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
-def _copy_with_log(path: Path) -> tempfile.TemporaryDirectory[str]:
-    """Copy the file and its log to a folder with room: the temporary one, or memory."""
+def sweep_copies() -> int:
+    """Remove the private copies of processes that were killed, and return how many there were."""
+    swept = 0
+    for parent in _copy_parents():
+        for folder in Path(parent).glob(f"{_PREFIX}*"):
+            with suppress(OSError):
+                if not any(folder.iterdir()):  # its process has not locked it yet
+                    continue
+                lock = _locked(folder)
+                if lock is not None:  # nobody reads it
+                    shutil.rmtree(folder, ignore_errors=True)
+                    os.close(lock)
+                    swept += 1
+    return swept
+
+
+def _locked(folder: Path) -> int | None:
+    """Hold a folder while this process lives; None where another does, or the system has no locks."""
+    try:
+        import fcntl  # noqa: PLC0415 - not on every system
+    except ImportError:
+        return None
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def _copy_parents() -> tuple[str, str]:
+    """Return the folders for private copies: the temporary one, or memory."""
+    return tempfile.gettempdir(), "/dev/shm"  # noqa: S108 - the folder made there is private
+
+
+def _copy_with_log(path: Path) -> tuple[tempfile.TemporaryDirectory[str], int | None]:
+    """Copy the file and its log to a folder with room, which is locked before anything is in it."""
     needed = 2 * sum(_size(beside(path, ending)) for ending in ENDINGS)
-    for parent in (tempfile.gettempdir(), "/dev/shm"):  # noqa: S108 - the folder made there is private
+    for parent in _copy_parents():
         with suppress(OSError):
             if shutil.disk_usage(parent).free < needed:
                 continue
-            folder = tempfile.TemporaryDirectory(prefix="engram-", dir=parent, ignore_cleanup_errors=True)
-            for ending in ENDINGS:
-                if ending != _LOG_INDEX and beside(path, ending).exists():
-                    shutil.copyfile(beside(path, ending), Path(folder.name) / (path.name + ending))
-            return folder
+            folder = tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent, ignore_cleanup_errors=True)
+            lock = _locked(Path(folder.name))
+            try:
+                _copy_files(path, Path(folder.name))
+            except BaseException:
+                if lock is not None:
+                    os.close(lock)
+                raise
+            return folder, lock
     raise full(path)
+
+
+def _copy_files(path: Path, folder: Path) -> None:
+    for ending in ENDINGS:
+        if ending != _LOG_INDEX and beside(path, ending).exists():
+            shutil.copyfile(beside(path, ending), folder / (path.name + ending))
 
 
 def _size(path: Path) -> int:

@@ -143,6 +143,12 @@ SELECTED: Final = (
 _VALUES: Final = attrgetter(*(f"{one.field}.{one.part}" if one.part else one.field for one in _MAPPED))
 _WRITES: Final = [(place, one.write) for place, one in enumerate(_MAPPED) if one.write is not None]
 _READS: Final = [(place, one.read) for place, one in enumerate(_MAPPED) if one.read is not None]
+_TEXTS: Final = [
+    place
+    for place, one in enumerate(_MAPPED)
+    if one.name in {"id", "content", "category", "subject", "predicate", "object", "speaker", "session"}
+]
+"""Columns whose words are read as they are: of a damaged row they may be numbers."""
 _WHOLE: Final = [(one.field, place) for place, one in enumerate(_MAPPED) if not one.part]
 _PARTS: Final[list[tuple[str, Any, list[tuple[str, int]]]]] = [
     (
@@ -172,6 +178,9 @@ def from_row(row: Sequence[Any]) -> Memory:
 
 def _memory(row: Sequence[Any]) -> Memory:
     got = list(row)
+    for place in _TEXTS:
+        if not isinstance(got[place], str | None):
+            raise TypeError(COLUMNS[place])
     for place, read in _READS:
         got[place] = read(got[place])
     fields = {field: got[place] for field, place in _WHOLE}

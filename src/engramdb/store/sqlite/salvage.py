@@ -25,13 +25,15 @@ from engramdb.store.sqlite.connection import connect, single_value, translate_er
 from engramdb.store.sqlite.mending import Mender, drop_unreadable
 from engramdb.store.sqlite.migrations import FORMAT_VERSION, migrate
 from engramdb.store.sqlite.read_only import beside, quoted_uri
-from engramdb.store.sqlite.rows import SELECTED
+from engramdb.store.sqlite.rows import SELECTED, from_row
+from engramdb.text.identity import fingerprint_of
 from engramdb.values.report import NOT_IN_LAYOUT, SalvagedTable, SalvageReport
 
 MAX_PROBES = 20_000
 """How often one table is asked for part of a damaged range before the rest of it is given up."""
 MAX_NAMED = 1000
 """How many ids of lost rows are told, per table."""
+_BACKUPS = "`engram restore-backup --list` shows the copies that were made of it."
 _HEADER_BYTES = 100
 _PAGE_BYTES = 4096
 _COPIED_AGAIN = frozenset({"vectors", "memory_turns"})
@@ -58,6 +60,8 @@ def salvage(
         raise InvalidContent("there is something at that path already", hint="Choose another.")
     if not source.is_file():
         raise StoreNotFound(f"there is no store at {source}")
+    if not source.stat().st_size:
+        raise StoreCorrupt(f"{source} is empty: there is nothing to save in it", hint=_BACKUPS)
     if not target.parent.is_dir():
         raise StoreNotFound(f"the folder {target.parent} does not exist", hint="Create it first.")
     with (
@@ -84,7 +88,7 @@ def _save(damaged: apsw.Connection, target: Path, *, key: bytes, layout: int, no
         unreadable = drop_unreadable(new)
         for table, number in _drop_orphans(new).items():
             dropped[table] = dropped.get(table, 0) + number
-        changed = _changed_memories(new)
+        changed = _accept_changed(new)
     return SalvageReport(
         path="",
         read_from="",
@@ -118,7 +122,7 @@ def _open_damaged(source: Path, folder: Path, key: bytes, now: datetime) -> tupl
     except UNREADABLE as exc:
         raise StoreCorrupt(
             f"{source}: the page with its layout cannot be read, so nothing can be saved",
-            hint="`engram restore-backup --list` shows the copies that were made of it.",
+            hint=_BACKUPS,
         ) from exc
 
 
@@ -468,9 +472,17 @@ def _keys_without_rowid(new: apsw.Connection, broken: Sequence[Any]) -> Iterator
                 yield table, str(one[3]), str(one[2]), str(one[4] or "rowid")
 
 
-def _changed_memories(new: apsw.Connection) -> tuple[str, ...]:
-    """Return the ids of memories that are no longer the statements that they were stored as."""
-    return tuple(str(row[-1]) for row in new.execute(_MEMORIES) if not is_intact_memory(row[:-1]))
+def _accept_changed(new: apsw.Connection) -> tuple[str, ...]:
+    """
+    Return the ids of memories that are no longer the statements that they were stored as.
+
+    The report tells them. From now on they count as what they say, or the new store could not be backed up.
+    """
+    changed = [row for row in new.execute(_MEMORIES).fetchall() if not is_intact_memory(row[:-1])]
+    for row in changed:
+        mark = (fingerprint_of(from_row(row)), row[-1])
+        new.execute("UPDATE memories SET fingerprint = ? WHERE id = ?", mark)
+    return tuple(str(row[-1]) for row in changed)
 
 
 def _with_dropped(

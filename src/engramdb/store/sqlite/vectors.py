@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engramdb.errors import DimensionMismatch
+from engramdb.errors import DimensionMismatch, InvalidContent
 from engramdb.store.contract import Changes, QuantizedVectors, SnapshotPart
 from engramdb.store.sqlite.connection import single_value
 from engramdb.store.sqlite.filters import VISIBLE, scope_columns
@@ -155,7 +155,7 @@ class VectorsTable:
         from engramdb.store.sqlite.precision import MIN_DIMENSION, PRECISIONS, decode, encode, row_bytes  # noqa: PLC0415 - most commands compute nothing
 
         if bits not in PRECISIONS:
-            raise ValueError(f"{bits} bits a number are none of {PRECISIONS}")
+            raise InvalidContent(f"{bits} bits a number are none of {PRECISIONS}")
         dimension: int = single_value(self._connection, _DIMENSION, (space,))
         if dimension < MIN_DIMENSION:
             return 0
