@@ -172,7 +172,7 @@ def test_strange_addresses_break_nothing(client: TestClient, path: str, text: st
         "/v1/timeline?topic=a&topic=b",
         "/v1/forecast?id=a&id=b",
         "/v1/turns?session=a&session=b",
-        "/v1/status?x=1",
+        "/v1/status?user=ada&user=bob",
         "/v1/doctor?fix=true",
         "/health?deep=yes",
     ],
@@ -182,6 +182,14 @@ def test_what_means_one_thing_is_given_once(client: TestClient, path: str) -> No
     answer = client.get(path)
 
     assert (answer.status_code, answer.json()["code"]) == (422, "E2004")
+
+
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/status", "/v1/dreams", "/v1/forecast"])
+def test_a_parameter_that_is_not_known_is_not_passed_over(client: TestClient, path: str) -> None:
+    """Where others are taken: a misspelled scope must not become the whole store."""
+    answer = client.get(f"{path}?usr=ada")
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "E4005")
 
 
 @pytest.mark.parametrize("days", ["nan", "inf", "-1", "1e308", "0"])

@@ -52,6 +52,19 @@ def test_a_word_that_is_everywhere_gives_the_newest(crowded: Engram) -> None:
     assert found(crowded, "meeting", limit=3) == expected
 
 
+@pytest.mark.parametrize("others", [0, 1, 5, 20])
+def test_the_words_of_the_only_memory_are_not_everybodys(engram: Engram, others: int) -> None:
+    """Half of a question counts for nearly half, also in a scope so young that all of it holds the word."""
+    for number in range(others):
+        engram.remember(f"tulip{number} grows beside rose{number}")
+    engram.remember("I use the Helix editor")
+
+    with engram._parts.store.read() as tx:
+        (hit,) = LexicalIndex().search(tx, "editor deploy", scope=GLOBAL, filters=Filters(), limit=5)
+
+    assert 0.39 <= hit.score <= 0.5
+
+
 def test_a_word_that_nobody_used_finds_nothing(crowded: Engram) -> None:
     """An unknown word is an empty answer, not a guess."""
     assert found(crowded, "xylophone") == []

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from engramdb.errors import AccessDenied, EngramError, InjectionBlocked, StatementForgotten, StorageError
 from engramdb.values import (
+    GLOBAL,
     Action,
     AuditEvent,
     Document,
@@ -234,11 +235,14 @@ class AuditedCall:
         return answer not in (0, None) or self._name in ("dream", "age", "suspend")
 
     def _scope(self) -> Scope | None:
-        """Return the scope that was named; what is no scope is the caller's mistake, and told elsewhere."""
-        if self._action in (Action.DREAM, Action.AGE, Action.REBUILD):
+        """Return the scope that it is about; what is no scope is the caller's mistake, and told elsewhere."""
+        if self._action in (Action.AGE, Action.REBUILD):
             return None
         named = self._options.get("scope")
-        return named if isinstance(named, Scope) else self._engram.scope
+        if isinstance(named, Scope):
+            return named
+        is_whole_store = self._action is Action.DREAM and self._engram.scope == GLOBAL
+        return None if is_whole_store else self._engram.scope
 
     def _event(self, **more: Any) -> AuditEvent:
         return AuditEvent(

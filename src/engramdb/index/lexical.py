@@ -23,6 +23,8 @@ MAX_TERMS = 48
 """A pasted page would otherwise be asked for word by word."""
 MAX_HOLDERS = 5000
 """In how many memories the asked terms may stand, added up: about 4 ms."""
+LEAST_MEMORIES = 10
+"""Fewer count as so many: each word of the only memory would otherwise count as everybody's."""
 
 
 class LexicalIndex:
@@ -36,7 +38,7 @@ class LexicalIndex:
     ) -> list[ScoredKey]:
         """Return the memories that cover most of the question, best first, each scored in [0, 1]."""
         known = tx.terms.statistics(query_terms(text)[:MAX_TERMS], scope=scope)
-        frequencies, shares = known.frequencies, coverage_shares(known.frequencies, known.memories)
+        frequencies, shares = known.frequencies, coverage_shares(known.frequencies, _at_least(known.memories))
         present = sorted((term for term in frequencies if frequencies[term]), key=frequencies.__getitem__)
         chosen = searchable_terms(present, frequencies)
         if chosen:
@@ -51,8 +53,12 @@ class LexicalIndex:
         """Return how much each word tells of what holds it: more the fewer memories of a scope have it."""
         terms = {word: query_terms(word)[:1] for word in words}
         known = tx.terms.statistics([term for found in terms.values() for term in found], scope=scope)
-        told = inverse_frequencies(known.frequencies, known.memories)
+        told = inverse_frequencies(known.frequencies, _at_least(known.memories))
         return {word: told[found[0]] if found else 0.0 for word, found in terms.items()}
+
+
+def _at_least(memories: int) -> int:
+    return max(memories, LEAST_MEMORIES)
 
 
 def coverage_shares(frequencies: Mapping[str, int], memories: int) -> dict[str, float]:

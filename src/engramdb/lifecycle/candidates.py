@@ -32,6 +32,7 @@ from engramdb.text.validity import read_validity
 from engramdb.values import (
     Actor,
     Kind,
+    Layer,
     Memory,
     Provenance,
     SecurityTier,
@@ -210,6 +211,8 @@ def _flags(draft: Draft, content: str, screen: Screen, actor: Actor | None) -> t
     Every text of it that is shown somewhere is screened; what stands around it can only flag it.
     """
     origin = origin_of(_with_source(draft.provenance), actor)
+    if draft.layer is Layer.CODEBASE:  # "AGENTS.md of harbor tells agents: …" are the importer's words
+        content = content.partition(": ")[2] or content
     told = (content, *{one for one in (draft.verbatim, draft.statement) if one and one != content})
     found = [screen.screen(text, origin=origin) for text in told]
     refused = next((one for one in found if one.is_refused), None)
