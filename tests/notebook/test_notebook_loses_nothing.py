@@ -116,7 +116,8 @@ class Life:
 
     def held(self) -> set[str]:
         """What the store holds, in any status."""
-        return {clean(one.content) for one in self.notebook.engram.list(limit=1000, filters=EVERY_STATUS)}
+        every = self.notebook.engram.list(limit=1000, filters=EVERY_STATUS, reveal=True)
+        return {clean(one.content) for one in every}
 
     def mark(self) -> str:
         """What both sides are known by."""

@@ -53,8 +53,6 @@ class Screening(Struct, frozen=True):
 
 HARMLESS_BELOW: Final = 0.05
 """Below this chance a judge overrules patterns: "Ann told Bob to ignore the instructions of the manual"."""
-REFUSED_FROM: Final = 0.35
-"""The chance that a judge must give besides sure patterns, before a text is refused."""
 MAX_SENTENCES: Final = 12
 """Of a text, judged one by one as well: harmless sentences before an order would hide it in the whole."""
 
@@ -74,7 +72,7 @@ class Screen(Struct, frozen=True):
         may_overrule = is_person or found.score < policy.injection_reject_above
         score = combine_scores(found.score, chance, may_overrule=may_overrule)
         flag_above = policy.injection_flag_person_above if is_person else policy.injection_flag_above
-        is_judged_so = chance is None or chance >= REFUSED_FROM
+        is_judged_so = chance is None or chance >= HARMLESS_BELOW
         is_sure = found.score >= policy.injection_reject_above and is_judged_so
         return Screening(
             score=score,
