@@ -53,6 +53,8 @@ class Screening(Struct, frozen=True):
 
 HARMLESS_BELOW: Final = 0.05
 """Below this chance a judge overrules patterns: "Ann told Bob to ignore the instructions of the manual"."""
+JUDGED_FROM: Final = 0.2
+"""From this chance on a judge flags what is not a person's, whatever patterns say (docs/lab/0060)."""
 MAX_SENTENCES: Final = 12
 """Of a text, judged one by one as well: harmless sentences before an order would hide it in the whole."""
 
@@ -77,7 +79,7 @@ class Screen(Struct, frozen=True):
         return Screening(
             score=score,
             reasons=found.reasons or (JUDGED,),
-            is_flagged=score >= flag_above,
+            is_flagged=score >= flag_above or (not is_person and (chance or 0.0) >= JUDGED_FROM),
             is_refused=not is_person and is_sure,  # neither a judge nor patterns refuse alone
         )
 

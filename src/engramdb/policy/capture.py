@@ -33,7 +33,7 @@ class CapturePolicy(Struct, frozen=True, kw_only=True):
     """A turn waits no longer than this to be read."""
     injection_reject_above: float = 0.85
     """A statement with a higher injection score is refused."""
-    injection_flag_above: float = 0.2
+    injection_flag_above: float = 0.35
     """One with a higher score is stored, but kept out of automatic context."""
     injection_flag_person_above: float = 0.7
     """The same for a person's own words, who may set rules for an assistant; none of them is refused."""
