@@ -204,6 +204,10 @@ def _said_at(draft: Draft, memory: Memory, *, now: datetime, date_order: DateOrd
     return now if is_named else min(occurred, now)
 
 
+_TASK: Final = "Task “"
+"""How a report of an agent's task begins."""
+
+
 def _flags(draft: Draft, content: str, screen: Screen, actor: Actor | None) -> tuple[str, ...]:
     """
     Return the warnings that a draft brings and those that its words earn; raises for an attack.
@@ -213,6 +217,8 @@ def _flags(draft: Draft, content: str, screen: Screen, actor: Actor | None) -> t
     origin = origin_of(_with_source(draft.provenance), actor)
     if draft.layer is Layer.CODEBASE:  # "AGENTS.md of harbor tells agents: …" are the importer's words
         content = content.partition(": ")[2] or content
+    elif content.startswith(_TASK):  # what a tool has put out stands behind the command
+        content = content.rpartition("`: ")[2] or content
     told = (content, *{one for one in (draft.verbatim, draft.statement) if one and one != content})
     found = [screen.screen(text, origin=origin) for text in told]
     refused = next((one for one in found if one.is_refused), None)
