@@ -208,6 +208,13 @@ _TASK: Final = "Task “"
 """How a report of an agent's task begins."""
 
 
+def _foreign_part(draft: Draft, text: str) -> str:
+    """Return a text without our own words in front: of an importer ("AGENTS.md of harbor: "), of a report."""
+    if draft.layer is Layer.CODEBASE:
+        return text.partition(": ")[2] or text
+    return text.rpartition("`: ")[2] or text if text.startswith(_TASK) else text
+
+
 def _flags(draft: Draft, content: str, screen: Screen, actor: Actor | None) -> tuple[str, ...]:
     """
     Return the warnings that a draft brings and those that its words earn; raises for an attack.
@@ -215,18 +222,14 @@ def _flags(draft: Draft, content: str, screen: Screen, actor: Actor | None) -> t
     Every text of it that is shown somewhere is screened; what stands around it can only flag it.
     """
     origin = origin_of(_with_source(draft.provenance), actor)
-    if draft.layer is Layer.CODEBASE:  # "AGENTS.md of harbor tells agents: …" are the importer's words
-        content = content.partition(": ")[2] or content
-    elif content.startswith(_TASK):  # what a tool has put out stands behind the command
-        content = content.rpartition("`: ")[2] or content
     told = (content, *{one for one in (draft.verbatim, draft.statement) if one and one != content})
-    found = [screen.screen(text, origin=origin) for text in told]
+    found = [screen.screen(_foreign_part(draft, text), origin=origin) for text in told]
     refused = next((one for one in found if one.is_refused), None)
     if refused is not None:
         raise refusal(refused)
     is_flagged = any(one.is_flagged for one in found)
     if not is_flagged and draft.passage:
-        is_flagged = not screen.is_clean(draft.passage, origin=origin)
+        is_flagged = not screen.is_clean(_foreign_part(draft, draft.passage), origin=origin)
     is_new = is_flagged and INJECTION not in draft.flags
     return (*draft.flags, INJECTION) if is_new else draft.flags
 

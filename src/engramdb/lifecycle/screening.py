@@ -18,6 +18,7 @@ from engramdb.erasable_cache import cached
 from engramdb.errors import EngramError, InjectionBlocked
 from engramdb.policy import CapturePolicy
 from engramdb.text.injection import scan
+from engramdb.text.normalize import lazy
 from engramdb.text.sentences import sentences
 from engramdb.values import Actor, ActorKind, Provenance, Role, Source, Voice
 
@@ -55,6 +56,9 @@ HARMLESS_BELOW: Final = 0.05
 """Below this chance a judge overrules patterns: "Ann told Bob to ignore the instructions of the manual"."""
 JUDGED_FROM: Final = 0.2
 """From this chance on a judge flags what is not a person's, whatever patterns say (docs/lab/0060)."""
+MIN_WORDS: Final = 3
+"""A link alone gives no order; the patterns look at it all the same."""
+_LINK: Final = lazy(r"\w{2,10}://\S+")
 MAX_SENTENCES: Final = 12
 """Of a text, judged one by one as well: harmless sentences before an order would hide it in the whole."""
 
@@ -88,7 +92,7 @@ class Screen(Struct, frozen=True):
         return not self.screen(text, origin=origin).is_flagged
 
     def _chance(self, text: str, patterns: float) -> float | None:
-        if self.judge is None:
+        if self.judge is None or len(_LINK.sub(" ", text).split()) < MIN_WORDS:
             return None
         try:
             whole = self.judge.chance(text, patterns=patterns)
