@@ -17,7 +17,7 @@ from engramdb.errors import InvalidContent
 from engramdb.lifecycle.drafts import Draft, checked, in_utc
 from engramdb.lifecycle.filing import file_draft
 from engramdb.lifecycle.pair_rules import is_negation
-from engramdb.lifecycle.screening import Screen, origin_of, refusal
+from engramdb.lifecycle.screening import Authorship, Screen, Screening, origin_of, refusal
 from engramdb.lifecycle.speakers import check_names
 from engramdb.policy import CapturePolicy
 from engramdb.settings import DateOrder
@@ -208,11 +208,17 @@ _TASK: Final = "Task “"
 """How a report of an agent's task begins."""
 
 
-def _foreign_part(draft: Draft, text: str) -> str:
-    """Return a text without our own words in front: of an importer ("AGENTS.md of harbor: "), of a report."""
-    if draft.layer is Layer.CODEBASE:
-        return text.partition(": ")[2] or text
-    return text.rpartition("`: ")[2] or text if text.startswith(_TASK) else text
+def _screened(draft: Draft, text: str, screen: Screen, origin: Authorship) -> list[Screening]:
+    """
+    Return what comes of screening a text.
+
+    Importers and reports put words of ours around those of others ("AGENTS.md of harbor tells agents: …"),
+    which together look worse than they are: there the judge reads each part, and patterns the whole.
+    """
+    if draft.layer is not Layer.CODEBASE and not text.startswith(_TASK):
+        return [screen.screen(text, origin=origin)]
+    by_patterns = Screen(policy=screen.policy).screen(text, origin=origin)
+    return [by_patterns, *(screen.screen(part, origin=origin) for part in text.split(": "))]
 
 
 def _flags(draft: Draft, content: str, screen: Screen, actor: Actor | None) -> tuple[str, ...]:
@@ -223,13 +229,13 @@ def _flags(draft: Draft, content: str, screen: Screen, actor: Actor | None) -> t
     """
     origin = origin_of(_with_source(draft.provenance), actor)
     told = (content, *{one for one in (draft.verbatim, draft.statement) if one and one != content})
-    found = [screen.screen(_foreign_part(draft, text), origin=origin) for text in told]
+    found = [one for text in told for one in _screened(draft, text, screen, origin)]
     refused = next((one for one in found if one.is_refused), None)
     if refused is not None:
         raise refusal(refused)
     is_flagged = any(one.is_flagged for one in found)
     if not is_flagged and draft.passage:
-        is_flagged = not screen.is_clean(_foreign_part(draft, draft.passage), origin=origin)
+        is_flagged = any(one.is_flagged for one in _screened(draft, draft.passage, screen, origin))
     is_new = is_flagged and INJECTION not in draft.flags
     return (*draft.flags, INJECTION) if is_new else draft.flags
 
