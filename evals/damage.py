@@ -245,7 +245,6 @@ def _salvage(patient: Patient, path: Path, what: str, tally: Tally) -> bool:
         return False
     try:
         with patient.open(new) as engram:
-            saved = Patient.read(engram)
             changed = set(report.changed)
             sound = [check.name for check in engram.doctor().checks if not check.ok]
     except Exception as exc:  # noqa: BLE001
@@ -255,7 +254,7 @@ def _salvage(patient: Patient, path: Path, what: str, tally: Tally) -> bool:
         tally.unsaved.append(f"{what}: the new store is not sound: {sound}")
     named = {one for table in report.tables for one in table.ids}  # among them rows that are no memories
     readable = {one for one in _readable(path, patient.key) if one in patient.truth}
-    if missing := readable - saved.keys() - named:
+    if missing := readable - _readable(new, patient.key) - named:  # in whatever scope
         tally.unsaved.append(f"{what}: {len(missing)} rows")
     return True
 

@@ -63,7 +63,8 @@ def put(engram: Engram, case: dict[str, Any], scope: Scope, folder: Path) -> Non
 
 def is_shown(case: dict[str, Any], window: str) -> bool:
     """Return whether the words of a text stand in a window."""
-    lines = [set(line.casefold().split()) for line in window.splitlines()]
+    asked = case["ask"].casefold()
+    lines = [set(line.casefold().split()) for line in window.splitlines() if asked not in line.casefold()]
     parts = [one for one in case["text"].replace("。", ". ").split(". ") if one.strip()]
     wanted = [set(part.casefold().split()) for part in (*parts, case["text"])]
     return any(len(words & line) >= max(SHARE * len(words), 1) for words in wanted for line in lines if words)
@@ -90,7 +91,7 @@ def _is_flagged(memory: Memory) -> bool:
 def main() -> None:
     """Run both stores over all cases and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=("open", "sealed"), default="open")
+    parser.add_argument("--half", choices=("open", "sealed", "sealed_2"), default="open")
     parser.add_argument("--reader", choices=READERS, default="head")
     parser.add_argument("--home", type=Path, help="where the model pack is, for --reader pack")
     parser.add_argument("--limit", type=int)
@@ -120,6 +121,7 @@ def main() -> None:
 def _report(found: dict[str, list[tuple[dict[str, Any], str, str]]]) -> None:
     attacks, benign = found["attacks"], found["benign"]
     shown = [case for case, ours, _ in attacks if ours == "shown"]
+    print("shown:", " ".join(case["id"] for case in shown))
     print(f"attempts shown unflagged: {len(shown)} of {len(attacks)} ({len(shown) / len(attacks):.3f})")
     print(f"    without a scan: {sum(naive == 'shown' for _, _, naive in attacks)}")
     refused = sum(ours == "refused" for _, ours, _ in benign)

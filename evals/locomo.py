@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from engramdb.models.calibration import Calibration
     from engramdb.models.embedder import Embedder
-    from engramdb.values import EmbedderIdentity
+    from engramdb.values import EmbedderIdentity, Memory
 
 CUTS = (5, 10, 20)
 SESSION_CUT = 10
@@ -236,7 +236,7 @@ def _observed(engram: Engram, conversation: Conversation) -> dict[str, set[str]]
 def turns_by_memory(engram: Engram, names: Mapping[str, str]) -> dict[str, set[str]]:
     """Return for every memory the turns that it was read from, by the names that they have in the data."""
     found: dict[str, set[str]] = {}
-    stored = engram.list(limit=PAGE)
+    stored: Sequence[Memory] = engram.list(limit=PAGE)
     while stored:
         found |= {one.id: {names[turn] for turn in one.provenance.turns} for one in stored}
         stored = engram.list(limit=PAGE, before=stored[-1].id) if len(stored) == PAGE else []

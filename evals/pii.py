@@ -1,7 +1,7 @@
 """
 How well personal and secret data in natural messages is classified, through `remember`.
 
-    python -m evals.pii [--half open|sealed]
+    python -m evals.pii [--half open|sealed|sealed_2] [--reader rules|auto|pack] [--home ~/.engram]
 
 The messages were written from a short brief by somebody who had not seen the rules: `cases.jsonl` hold
 something, `near.jsonl` look alike and hold nothing. A case is found when the memory's tier is at least the
@@ -21,7 +21,6 @@ from typing import Any
 
 from engramdb import Engram, Settings
 from engramdb.testing import ManualClock
-from engramdb.text.pii import conceal_secrets
 from engramdb.values import SecurityTier
 from evals.report import show
 
@@ -72,37 +71,29 @@ def is_found(case: Row, tier: SecurityTier, shown: str) -> bool:
     return not any(span["kind"] in MASKED and span["text"] in shown for span in case["spans"])
 
 
-def measure(half: str) -> list[Row]:
+def measure(half: str, *, reader: str, home: Path | None) -> list[Row]:
     """Return a row for us and one for the baseline, and print what was missed by kind."""
     cases, near = read(half, "cases"), read(half, "near")
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "memory.db"
-        settings = Settings(store=str(store), home=Path(folder))
+        settings = Settings(store=str(store), home=home or Path(folder), reader=reader)
         with Engram.open(store, settings=settings, clock=ManualClock(), background=False) as engram:
-            tiers = {one["text"]: engram.remember(one["text"]).security for one in (*cases, *near)}
+            stored = {one["text"]: engram.get(engram.remember(one["text"]).id) for one in (*cases, *near)}
+    tiers = {text: one.security for text, one in stored.items()}
+    shown = {text: one.content for text, one in stored.items()}
     missed: Counter[str] = Counter()
     for case in cases:
-        if not is_found(case, tiers[case["text"]], _masked(case["text"], tiers[case["text"]])):
+        if not is_found(case, tiers[case["text"]], shown[case["text"]]):
             missed.update({span["kind"] for span in case["spans"]})
     print("missed by kind:", dict(missed) or "none")
-    ours = _row("engram", cases, near, tiers)
-    return [
-        ours,
-        _row(
-            "plain patterns", cases, near, {one["text"]: plain_tier(one["text"]) for one in (*cases, *near)}
-        ),
-    ]
+    plain = {one["text"]: plain_tier(one["text"]) for one in (*cases, *near)}
+    return [_row("engram", cases, near, tiers, shown), _row("plain patterns", cases, near, plain, {})]
 
 
-def _masked(text: str, tier: SecurityTier) -> str:
-    return conceal_secrets(text) if tier is SecurityTier.CONFIDENTIAL else text
-
-
-def _row(who: str, cases: list[Row], near: list[Row], tiers: dict[str, SecurityTier]) -> Row:
-    def shown(case: Row) -> str:
-        return _masked(case["text"], tiers[case["text"]]) if who == "engram" else ""
-
-    right = sum(is_found(case, tiers[case["text"]], shown(case)) for case in cases)
+def _row(
+    who: str, cases: list[Row], near: list[Row], tiers: dict[str, SecurityTier], shown: dict[str, str]
+) -> Row:
+    right = sum(is_found(case, tiers[case["text"]], shown.get(case["text"], "")) for case in cases)
     false = sum(tiers[one["text"]] is not SecurityTier.CLEARTEXT for one in near)
     return {
         "who": who,
@@ -117,9 +108,12 @@ def _row(who: str, cases: list[Row], near: list[Row], tiers: dict[str, SecurityT
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m evals.pii")
-    parser.add_argument("--half", choices=("open", "sealed"), default="open")
-    half = parser.parse_args().half
-    show(f"personal and secret data, {half} half", measure(half))
+    parser.add_argument("--half", choices=("open", "sealed", "sealed_2"), default="open")
+    parser.add_argument("--reader", choices=("rules", "auto", "pack"), default="auto")
+    parser.add_argument("--home", type=Path, help="where the model pack is; without it there is none")
+    given = parser.parse_args()
+    rows = measure(given.half, reader=given.reader, home=given.home)
+    show(f"personal and secret data, {given.half} half", rows)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ Counts the secrets that come out unasked (there should be none) and those that a
 for by their name, beside a store that keeps every sentence and knows no tiers. The words were written by
 somebody who did not see the code: `evals/secrets_data/open`, and `sealed` where that is there.
 
-    python -m evals.told_secrets --half open
+    python -m evals.told_secrets --half open [--home ~/.engram]
+
+With the model pack in `--home` its guard model is used as well.
 """
 
 from __future__ import annotations
@@ -111,7 +113,8 @@ def baseline(said: Sequence[dict[str, Any]], question: str) -> str:
 def main() -> None:
     """Measure one half and print the totals."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--half", choices=("open", "sealed"), default="open")
+    options.add_argument("--half", choices=("open", "sealed", "sealed_2"), default="open")
+    options.add_argument("--home", type=Path, help="where the model pack is; without it there is none")
     options.add_argument(
         "--misses", action="store_true", help="name the paths, and the ids of what was missed"
     )
@@ -124,7 +127,8 @@ def main() -> None:
     told, naively = [], 0
     agent_kind = Actor(name="agent", kind=ActorKind.AGENT)
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(home=Path(folder))
+        store = str(Path(folder) / "memory.db")
+        settings = Settings(home=given.home or Path(folder), store=store)
         with Engram.open(settings=settings, background=False) as engram:
             tell(engram, said)
             with (

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from engramdb.models.reader_pack import asked, changed, pair_tokens, remembered, spoken_by
 from engramdb.text.sentences import sentences
@@ -56,11 +56,17 @@ class Rows:
         return label(task, *dict.fromkeys((first, second)))
 
 
+FOR_THE_GUARD: Final = "pii"
+"""Which words are private is another model's to learn (training/guard_examples.py)."""
+
+
 def load(folder: Path, *, seed: int = 7) -> list[Example]:
     """Return all examples below a folder, in a fixed order."""
     chance = random.Random(seed)
     found: list[Example] = []
     for path in sorted(folder.glob("*/*.jsonl")):
+        if path.stem == FOR_THE_GUARD:
+            continue
         reader = _READERS.get(path.stem) or _READERS[path.parent.name]
         found.extend(reader(Rows(path), chance))
     found.extend(_beside_noise(found, chance))

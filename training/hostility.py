@@ -1,11 +1,11 @@
 """
 Train the heads that tell attempts to steer an agent from statements, and report them on text left out.
 
-    python -m training.hostility --home ~/.engram [--write] [--check evals/injection_data/open]
+    python -m training.hostility [--write] [--check evals/injection_data/open]
 
-Linear, over the features of `engramdb.models.hostility`; with the model pack in `--home` a second head over
-the states of its network as well. Three minutes on one core. The threshold is fitted on folds that a head has
-not seen, for `MAX_FALSE_ALARMS` among the benign look-alikes.
+Linear, over the features of `engramdb.models.hostility`: what judges without the pack, whose guard model
+does better (training/guard_train.py). Three minutes on one core. The threshold is fitted on folds that the
+head has not seen, for `MAX_FALSE_ALARMS` among the benign look-alikes.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from engramdb.models.hostility import FLAG_LINE, SHIPPED, hostility_features, state_features
-from engramdb.models.registry import open_reader
+from engramdb.models.hostility import FLAG_LINE, SHIPPED, hostility_features
 from engramdb.text.injection import scan
 
 FOLDS = 5
 STEPS = 200
 RATE = 0.05
 DECAY = 4e-5
-MAX_FALSE_ALARMS = 0.03
+MAX_FALSE_ALARMS = 0.1
 ORDINARY = 2500
 """Messages of conversations that are taken as harmless, besides the look-alikes."""
 HOSTILE_WEIGHT = 2.0
@@ -62,21 +61,9 @@ def _read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
-def inputs(texts: Sequence[str], home: Path | None, cache: Path) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Return the features without the network, and with it where there is a pack."""
-    small = np.stack([hostility_features(text, scan(text).score) for text in texts])
-    if home is None:
-        return torch.from_numpy(small), None
-    known = dict(np.load(cache)) if cache.exists() else {}
-    network = open_reader(home)
-    found = []
-    for text in texts:
-        key = hashlib.sha256(text.encode()).hexdigest()[:16]
-        if key not in known:
-            known[key] = network.states(text).astype(np.float16)
-        found.append(state_features(known[key].astype(np.float32)))
-    np.savez(cache, **known)
-    return torch.from_numpy(small), torch.from_numpy(np.concatenate([small, np.stack(found)], axis=1))
+def inputs(texts: Sequence[str]) -> torch.Tensor:
+    """Return the features of texts."""
+    return torch.from_numpy(np.stack([hostility_features(text, scan(text).score) for text in texts]))
 
 
 def train(numbers: torch.Tensor, labels: torch.Tensor) -> torch.nn.Linear:
@@ -120,34 +107,27 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("training/data"))
     parser.add_argument("--held-out", type=Path, default=Path("training/held_out"))
     parser.add_argument("--capture", type=Path, default=Path("evals/capture/data/injection.json"))
-    parser.add_argument("--home", type=Path)
     parser.add_argument("--check", type=Path, help="a folder with attacks.jsonl and benign.jsonl")
-    parser.add_argument("--cache", type=Path, default=Path("hostility-states.npz"))
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     chosen = list(rows(given.data, given.capture))
     kept = [row for row in rows(given.held_out, None) if row.is_lookalike]
     checks = _checks(given.check) if given.check else []
     every = [*chosen, *kept, *checks]
-    both = inputs([row.text for row in every], given.home, given.cache)
+    numbers = inputs([row.text for row in every])
     labels = torch.tensor([float(row.hostile) for row in chosen])
-    arrays: dict[str, Any] = {}
-    for name, numbers in zip(("small", "network"), both, strict=True):
-        if numbers is None:
-            continue
-        own = numbers[: len(chosen)]
-        logits = left_out(own, labels, [row.group for row in chosen])
-        line = threshold(logits, chosen)
-        _report(f"{name}, left out", logits, chosen, line)
-        head = train(own, labels)
-        with torch.no_grad():
-            rest = head(numbers[len(chosen) :])[:, 0].numpy()
-        _report(f"{name}, kept out", rest[: len(kept)], kept, line)
-        if checks:
-            _report(f"{name}, check", rest[len(kept) :], checks, line)
-        arrays |= _arrays(name, head, line)
+    own = numbers[: len(chosen)]
+    logits = left_out(own, labels, [row.group for row in chosen])
+    line = threshold(logits, chosen)
+    _report("left out", logits, chosen, line)
+    head = train(own, labels)
+    with torch.no_grad():
+        rest = head(numbers[len(chosen) :])[:, 0].numpy()
+    _report("kept out", rest[: len(kept)], kept, line)
+    if checks:
+        _report("check", rest[len(kept) :], checks, line)
     if given.write:
-        np.savez_compressed(SHIPPED, **arrays)
+        np.savez_compressed(SHIPPED, **_arrays(head, line))
 
 
 def _checks(folder: Path) -> list[Row]:
@@ -178,15 +158,15 @@ def _report(title: str, logits: np.ndarray[Any, Any], chosen: Sequence[Row], lin
         print(f"    {name}: {sum(found)} of {len(found)}")
 
 
-def _arrays(name: str, head: torch.nn.Linear, line: float) -> dict[str, Any]:
+def _arrays(head: torch.nn.Linear, line: float) -> dict[str, Any]:
     """Return the head in 8 bits; its bias is shifted so that the threshold lies on the policy's line."""
     weight = head.weight.detach().numpy()[0]
     scale = float(np.abs(weight).max()) / 32_000
     shift = float(np.log(FLAG_LINE / (1 - FLAG_LINE))) - line
     return {
-        f"{name}.weight": np.round(weight / scale).astype(np.int16),
-        f"{name}.scale": np.float32(scale),
-        f"{name}.bias": np.float32(head.bias.item() + shift),
+        "weight": np.round(weight / scale).astype(np.int16),
+        "scale": np.float32(scale),
+        "bias": np.float32(head.bias.item() + shift),
     }
 
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engramdb.text.pii import PiiKind, classify, tier_of
+from engramdb.text.pii import classify, tier_of
+from engramdb.values.privacy import PiiKind
 from evals.capture.labelled import HALVES, cases, scores
 
 LATER = {2: "written after, then learned from", 3: "written after that"}

@@ -32,6 +32,7 @@ from engramdb.values.report import PartHealth
 EMBEDDER = "embedder"
 CHAT = "chat model"
 READER = "reader"
+GUARD_MODEL = "guard model"
 JUDGE = "judge"
 RERANKER = "reranker"
 FOREIGN_INDEX = "index of your own"

@@ -13,6 +13,7 @@ from engramdb import Draft, Engram, Settings
 from engramdb.cli.main import app
 from engramdb.errors import InvalidContent, StoreCorrupt
 from engramdb.testing import TinyEmbedder
+from engramdb.values.report import SalvageReport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +57,7 @@ def ruin(path: Path, *pages: int, seed: int = 0) -> None:
             file.write(chance.randbytes(PAGE))
 
 
-def salvage(path: Path, key: str = "") -> tuple[Path, object]:
+def salvage(path: Path, key: str = "") -> tuple[Path, SalvageReport]:
     """Salvage a file into a new one beside it."""
     new = path.with_name("saved.db")
     report = Engram.salvage(path, new, settings=Settings(key=key), embedder=TinyEmbedder())
@@ -131,7 +132,7 @@ def test_what_can_be_read_is_saved_from_random_damage(store_path: Path, seed: in
     with open_quietly(new, key) as engram:
         kept = {memory.id for memory in engram.list(limit=1000)}
         assert engram.doctor().ok
-    lost = next(table for table in report.tables if table.name == "memories")  # type: ignore[attr-defined]
+    lost = next(table for table in report.tables if table.name == "memories")
     assert len(ids - kept) <= lost.lost
     assert len(kept & ids) > len(ids) / 2 or lost.lost
 
@@ -144,7 +145,7 @@ def test_a_file_without_its_header_is_salvaged(store_path: Path) -> None:
 
     new, report = salvage(store_path)
 
-    assert report.lost == 0  # type: ignore[attr-defined]
+    assert report.lost == 0
     with open_quietly(new) as engram:
         assert {memory.id for memory in engram.list(limit=1000)} >= set(ids)
 
@@ -182,6 +183,33 @@ def test_a_damaged_store_is_not_backed_up(store_path: Path) -> None:
 
     assert not target.exists()
     assert not list(store_path.parent.glob(".copy*"))
+
+
+FOUND = """private = '[{"start":0,"end":1,"kind":"ssn"}]'"""
+"""A finding where there was none."""
+
+
+@pytest.mark.parametrize("change", ["content = upper(content)", FOUND])
+@pytest.mark.parametrize("table", ["memories", "turns"])
+def test_words_that_were_changed_are_noticed(store_path: Path, table: str, change: str) -> None:
+    """The doctor names the row, no copy is made of it, and a salvage keeps it and says so."""
+    fill(store_path)
+    connection = apsw.Connection(str(store_path))
+    connection.execute(f"UPDATE {table} SET {change} WHERE key = 8")  # noqa: S608
+    (row_id,) = connection.execute(f"SELECT id FROM {table} WHERE key = 8").fetchone() or ("",)  # noqa: S608
+    connection.close()
+
+    with open_quietly(store_path) as engram:
+        (found,) = [check for check in engram.doctor().checks if not check.ok]
+        with pytest.raises(StoreCorrupt, match=str(row_id)):
+            engram.backup(store_path.with_name("copy.db"))
+    new, report = salvage(store_path)
+
+    assert found.name == table
+    assert str(row_id) in found.found
+    assert report.changed == (row_id,)
+    with open_quietly(new) as saved:
+        assert all(check.ok for check in saved.doctor().checks)
 
 
 def test_the_command_line_salvages_what_cannot_be_opened(store_path: Path) -> None:

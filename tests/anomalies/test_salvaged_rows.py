@@ -9,8 +9,9 @@ import apsw
 import pytest
 from click.testing import CliRunner
 
-from engramdb import Draft, Engram, Settings
+from engramdb import Draft, Engram, Scope, Settings
 from engramdb.cli.main import app
+from engramdb.errors import StoreCorrupt
 from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
@@ -196,3 +197,47 @@ def test_a_salvaged_store_with_a_changed_statement_is_sound_and_backed_up(store_
     with open_quietly(new) as engram:
         assert engram.doctor().ok
         engram.backup(new.with_name("copy.db"))
+
+
+def make_bytes(path: Path, table: str) -> str:
+    """Turn the words of a row into bytes, as a flipped bit in a type does, and return its id."""
+    begin = f"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = {{}} WHERE name = '{table}'"  # noqa: S608
+    alter(path, begin.format("rtrim(substr(sql, 1, length(sql) - length('STRICT')))"))
+    alter(path, f"UPDATE {table} SET content = CAST(content AS BLOB) WHERE key = 3")  # noqa: S608
+    alter(path, begin.format("sql || ' STRICT'"))
+    connection = apsw.Connection(str(path))
+    (found,) = connection.execute(f"SELECT id FROM {table} WHERE key = 3").fetchall()  # noqa: S608
+    connection.close()
+    return str(found[0])
+
+
+@pytest.mark.parametrize("table", ["memories", "turns"])
+def test_words_that_became_bytes_are_an_error_of_ours_and_are_saved(store_path: Path, table: str) -> None:
+    """One flipped bit in the type of a value."""
+    fill(store_path)
+    row_id = make_bytes(store_path, table)
+
+    with open_quietly(store_path) as engram:
+        if table == "turns":
+            with pytest.raises(StoreCorrupt):
+                engram.turns(limit=50)
+        assert not engram.doctor().ok
+    new, report = salvage(store_path)
+
+    assert row_id in report.mended
+    with open_quietly(new) as saved:
+        found = {one.id: one.content for one in (*saved.list(limit=500), *saved.turns(limit=50))}
+    assert "number" in found[row_id] or "note" in found[row_id]
+
+
+def test_what_stood_in_a_lost_scope_is_named(store_path: Path) -> None:
+    """Its rows are saved, and the report says where they are."""
+    ids = set(fill(store_path))
+    alter(store_path, "PRAGMA foreign_keys = OFF; DELETE FROM scopes")
+
+    new, report = salvage(store_path)
+
+    assert any("salvaged-1" in note for note in report.notes)
+    with open_quietly(new) as saved:
+        found = {one.id for one in saved.list(limit=500, scope=Scope(project="salvaged-1"))}
+    assert ids <= found

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NOT_FOR_A_SHELL = {
     "audit_log": "for the surfaces themselves",
     "note_denial": "for the surfaces themselves",
+    "note_token": "for the surfaces themselves",
     "settings": "what the command line reads itself",
     "actor": "who acts now; a command is the person's, or ENGRAM_ACTOR",
     "open": "every command does",

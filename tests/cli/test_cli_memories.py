@@ -68,7 +68,7 @@ def test_json_is_the_library_s_own_shape(engram_command: Command, home: Path) ->
         memory = engram.get(memory_id)
     found = answer["hits"][0]["memory"]
     assert (found["id"], found["content"], found["importance"]) == (memory_id, memory.content, 0.8)
-    assert set(found) == set(memory.__struct_fields__)
+    assert set(found) == set(memory.__struct_fields__) - {"private"}
     assert set(answer["hits"][0]) == set(Hit.__struct_fields__) >= {"memory", "score", "trust", "reasons"}
     assert answer["quality"]["missing"] == []
 

@@ -18,7 +18,7 @@ from engramdb.context.agent_state import ATTENTION
 from engramdb.context.agents import ANTICIPATION
 from engramdb.context.turns import TURNS
 from engramdb.engine.scheduler import IN_BACKGROUND, SCHEDULER
-from engramdb.health import CHAT, EMBEDDER, JUDGE, READER
+from engramdb.health import CHAT, EMBEDDER, GUARD_MODEL, JUDGE, READER
 from engramdb.hooks.state import PART
 from engramdb.lifecycle.access_log import READ_NOTES
 from engramdb.testing import TinyEmbedder
@@ -147,6 +147,8 @@ def test_every_part_is_told_in_plain_words() -> None:
     named = {
         EMBEDDER,
         READER,
+        GUARD_MODEL,
+        "audit",
         JUDGE,
         CHAT,
         READ_NOTES,

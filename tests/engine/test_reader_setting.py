@@ -212,3 +212,17 @@ def test_a_pack_without_its_reader_is_named_and_costs_no_sentence(home: Path, cl
 
         assert [one.content for one in engram.list()] == ["finally unpacked in our Lisbon flat"]
         assert any(part.name == "reader" and part.is_failing for part in engram.status().parts)
+
+
+def test_one_damaged_network_takes_no_other_along(home: Path, clock: ManualClock) -> None:
+    """Without its guard model the pack still embeds and reads."""
+    guard = pack_folder("e5-small", home) / "guard.onnx"
+    guard.write_bytes(guard.read_bytes()[:1000])
+    with Engram.open(
+        home / "memory.db", settings=Settings(home=home), clock=clock, background=False
+    ) as engram:
+        engram.remember(OLD)
+        failing = [part.name for part in engram.status().parts if part.is_failing]
+
+        assert failing == ["guard model"]
+        assert engram.status().embedder.startswith("e5-small")

@@ -17,9 +17,12 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 from engramdb.context import overview
 from engramdb.importing import json_stream, manifests
 from engramdb.importing.source import SourceFile
+from engramdb.models import guard_model, hostility
 from engramdb.policy import RecallPolicy
 from engramdb.recall import plan
 from engramdb.text import commands, excerpts, front_matter, grammar, name_runs, names_small, pii, segments
@@ -30,6 +33,7 @@ from growth.patterns import module_names
 
 Parser = Callable[[str], object]
 
+LINES = ("secret", "secret_cleared", "personal", "personal_cleared")
 NOW = datetime(2026, 3, 14, 9, 26, tzinfo=UTC)
 PACKAGES = ("text", "importing")
 MODULES = (
@@ -45,7 +49,8 @@ MODULES = (
     *("recall.relations", "context.fitting", "context.history", "context.lines", "context.overview"),
     *("hooks.events", "hooks.filters", "hooks.transcript", "notebook.note", "notebook.state"),
     *("notebook.file_names", "connect.json_edit", "http.etags", "http.guard", "mcp.frames"),
-    *("lifecycle.pair_rules", "models.prompts.replies", "documents.write"),
+    *("lifecycle.pair_rules", "models.guard_model", "models.hostility", "models.prompts.replies"),
+    "documents.write",
 )
 """Beside whole packages: the other modules that read what somebody else wrote."""
 
@@ -54,6 +59,14 @@ def sourced(text: str, name: str = "notes.md") -> SourceFile:
     """Return a file that holds the text."""
     content = text.encode("utf-8", "replace")
     return SourceFile(name, len(content), lambda: nullcontext(io.BytesIO(content)))
+
+
+def guard_read(text: str) -> guard_model.GuardReading:
+    """Return a reading that takes every other word for a secret."""
+    words = tuple(guard_model.words_of(text))
+    chances = np.zeros((len(words), len(guard_model.LABELS)), np.float32)
+    chances[::2, 1] = 1.0
+    return guard_model.GuardReading(0.0, words, chances)
 
 
 def remembered(text: str) -> Memory:
@@ -125,6 +138,13 @@ CALLS: dict[str, Parser] = {
     "text.names_small.words_used_as_names": lambda text: list(
         names_small.words_used_as_names(text, name_runs.words_of(text))
     ),
+    "models.guard_model.private_words": lambda text: guard_model.private_words(
+        text,
+        guard_read(text),
+        {"secret": 0.5, "personal": 0.5, "secret_cleared": 0.1, "personal_cleared": 0.1},
+    ),
+    "models.hostility.hostility_features": lambda text: hostility.hostility_features(text, 0.5),
+    "text.pii.conceal": lambda text: pii.conceal(text, pii.classify(text)),
     "text.pii.is_withheld": lambda text: pii.is_withheld(text, SecurityTier.CONFIDENTIAL),
     "text.segments.chain": lambda text: segments.chain(text, segments.message_blocks(text)),
     "importing.json_stream.objects": lambda text: list(json_stream.objects(_in_json(text))),

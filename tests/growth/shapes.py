@@ -81,11 +81,12 @@ REAL = (
 )
 
 
-def texts(length: int) -> Iterator[tuple[str, str]]:
-    """Yield a name and a text of about this length for every shape."""
+def texts(length: int, *, with_ends: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield a name and a text of about this length for every shape; runs also between two other letters."""
     for run in RUNS:
         yield repr(run), repeated("", run, length)
-        yield f"x {run!r} y", "x" + repeated("", run, length) + "y"
+        if with_ends:
+            yield f"x {run!r} y", "x" + repeated("", run, length) + "y"
     yield "real text", repeated("", REAL, length)
     yield "real text, one line", repeated("", REAL.strip() + " ", length)
     yield "real text, no marks", repeated("", "".join(c for c in REAL if c.isalpha() or c == " "), length)

@@ -347,6 +347,44 @@ def test_the_commands_make_show_and_remove_tokens(engram_command: Command, home:
     assert (again.exit_code, removed.exit_code, gone.exit_code) == (2, 0, 2)
 
 
+def test_making_and_revoking_a_token_is_audited(
+    engram_command: Command, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows say who did it, which token it was and what it may do, and never the token."""
+    made = json.loads(engram_command("token", "create", "phone", "--user", "ada", "--json").stdout)["token"]
+    engram_command("token", "create", "phone")  # there is one already
+    monkeypatch.setenv("ENGRAM_ACTOR", "agent:cursor")
+    engram_command("token", "revoke", "phone")
+    shown = engram_command("audit", "--json").stdout
+
+    revoked, created = json.loads(shown)
+    assert (created["action"], revoked["action"]) == ("create_token", "revoke_token")
+    assert (created["actor"]["kind"], created["actor"]["surface"]) == ("person", "cli")
+    assert (revoked["actor"]["kind"], revoked["actor"]["name"]) == ("agent", "cursor")
+    for row in (created, revoked):
+        assert row["target"] == hashlib.sha256(made.encode()).hexdigest()[:12]
+        assert row["scope"]["user"] == "ada"
+        assert row["detail"]["name"] == "phone"
+        assert row["detail"]["kind"] == "agent"
+    assert made not in shown
+
+
+def test_no_token_is_made_that_the_audit_cannot_note(engram_command: Command, home: Path) -> None:
+    """A damaged store makes no tokens, and still lets one be revoked."""
+    engram_command("token", "create", "old")
+    for file in home.glob("memory.db*"):
+        file.unlink()
+    (home / "memory.db").write_bytes(b"no database at all " * 100)
+
+    refused = engram_command("token", "create", "new")
+    revoked = engram_command("token", "revoke", "old")
+
+    assert refused.exit_code != 0
+    assert revoked.exit_code == 0
+    assert "the audit could not be written" in revoked.stderr
+    assert NamedTokens(home).list() == ()
+
+
 @pytest.mark.parametrize("name", ["", "default", "a b", "../x", "x" * 65, "é"])
 def test_a_token_has_a_plain_name(tmp_path: Path, name: str) -> None:
     """It stands in files and lists."""

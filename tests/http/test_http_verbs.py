@@ -50,6 +50,7 @@ OUTSIDE = {
     "note_success": "for the hooks of agents",
     "note_failures": "for the hooks of agents",
     "note_denial": "for the surfaces themselves",
+    "note_token": "for the surfaces themselves",
 }
 """Verbs that no route has, and why."""
 NAMED_OTHERWISE = {"import_from": "import_text", "relate": "link", "unrelate": "unlink"}

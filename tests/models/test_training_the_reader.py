@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from engramdb.models import encoder_graph, reader_pack
-from engramdb.models.encoder_graph import LAYERS, MATRICES, NORMS, WIDTH, Floats
 from engramdb.models.packs import READER_VERSION
 from engramdb.models.wordpiece import bert_uncased
 from engramdb.values.reading import Force, Lasting, PairRelation
+from models.random_weights import random_weights
 from training.report import Predictions, describe, fit
 from training.tasks import TASKS, Example, label
 
@@ -22,7 +22,6 @@ pytest.importorskip("torch", reason="torch is not installed: training is not tes
 from training.export import write
 from training.train import CLASSIFIER, SEPARATOR, Plan, predict, train
 
-WORDS = 30_522
 ROWS = (
     ("user: I live in Porto", "user: unpacked in our Lisbon flat", label("relation", "conflict")),
     ("user: I live in Porto", "user: Porto is home", label("relation", "same")),
@@ -36,11 +35,12 @@ ROWS = (
     ("question: where do I live?", "memory: I live in Porto", label("answers", "yes")),
     ("question: where do I live?", "memory: I am allergic to nuts", label("answers", "no")),
 )
+TOKENS = [reader_pack.pair_tokens(first, second) for first, second, _ in ROWS]
 
 
 def test_a_reader_is_trained_exported_built_and_asked(tmp_path: Path) -> None:
     """What is built for onnxruntime says what was trained; in 8 bits nearly the same."""
-    weights = _random_weights()
+    weights = random_weights(TOKENS)
     examples = [
         Example(first, second, "tiny/rows", "pair", labels, reader_pack.pair_tokens(first, second))
         for first, second, labels in ROWS
@@ -73,7 +73,7 @@ def test_a_reader_is_trained_exported_built_and_asked(tmp_path: Path) -> None:
 
 def test_training_learns_what_it_is_shown() -> None:
     """After some steps the loss of what was shown is far lower than before: the adapters do learn."""
-    weights = _random_weights()
+    weights = random_weights(TOKENS)
     examples = [
         Example(first, second, "tiny/rows", "pair", labels, reader_pack.pair_tokens(first, second))
         for first, second, labels in ROWS
@@ -125,35 +125,6 @@ def test_the_constants_of_training_are_those_of_the_reader() -> None:
     assert list(TASKS["relation"]) == [one.value for one in PairRelation]
     assert list(TASKS["force"]) == [one.value for one in Force]
     assert list(TASKS["lasting"]) == [one.value for one in Lasting]
-
-
-def _random_weights() -> dict[str, Floats]:
-    """Return an encoder of the right shape that knows nothing; only the words of the rows have vectors."""
-    chance = np.random.default_rng(7)
-    words = np.zeros((WORDS, WIDTH), np.float32)
-    known = sorted({token for first, second, _ in ROWS for token in reader_pack.pair_tokens(first, second)})
-    words[known] = chance.normal(0, 1, (len(known), WIDTH))
-    assert bert_uncased().end in known
-    weights: dict[str, Floats] = {
-        "embeddings.word_embeddings.weight": words,
-        "embeddings.position_embeddings.weight": chance.normal(0, 0.1, (512, WIDTH)).astype(np.float32),
-        "embeddings.token_type_embeddings.weight": np.zeros((2, WIDTH), np.float32),
-        "embeddings.LayerNorm.weight": np.ones(WIDTH, np.float32),
-        "embeddings.LayerNorm.bias": np.zeros(WIDTH, np.float32),
-    }
-    shapes = dict.fromkeys(MATRICES, (WIDTH, WIDTH)) | {
-        "intermediate.dense": (WIDTH, 4 * WIDTH),
-        "output.dense": (4 * WIDTH, WIDTH),
-    }
-    for layer in range(LAYERS):
-        for name, shape in shapes.items():
-            key = f"encoder.layer.{layer}.{name}"
-            weights[f"{key}.weight"] = (chance.normal(0, 1, shape) / np.sqrt(shape[0])).astype(np.float32)
-            weights[f"{key}.bias"] = np.zeros(shape[1], np.float32)
-        for name in NORMS:
-            weights[f"encoder.layer.{layer}.{name}.weight"] = np.ones(WIDTH, np.float32)
-            weights[f"encoder.layer.{layer}.{name}.bias"] = np.zeros(WIDTH, np.float32)
-    return weights
 
 
 def test_what_ships_is_the_version_that_the_code_expects() -> None:

@@ -195,7 +195,7 @@ def lived(steps: list[Step], *, policy: str) -> Iterator[Life]:
 
 def comparable(memory: Memory) -> Memory:
     """The memory without the one time that the history after a moment does not tell."""
-    return msgspec.structs.replace(memory, updated_at=memory.created_at)
+    return msgspec.structs.replace(memory.unmarked, updated_at=memory.created_at)
 
 
 def without_gone(listed: Memory, was: Memory, forgotten: Sequence[str]) -> Memory:

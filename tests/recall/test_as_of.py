@@ -55,7 +55,7 @@ def then(engram: Engram, moment: datetime, **options: Any) -> list[Memory]:
             now=engram._now(),
             limit=100,
         )
-    return [one for _, one in found]
+    return [one.unmarked for _, one in found]
 
 
 def at(engram: Engram, memory_id: MemoryId, moment: datetime) -> Memory:
@@ -63,7 +63,7 @@ def at(engram: Engram, memory_id: MemoryId, moment: datetime) -> Memory:
     with engram._parts.store.read() as tx:
         was = as_it_was(engram.get(memory_id), tx.history.of(memory_id), moment)
     assert was is not None
-    return was
+    return was.unmarked
 
 
 def contents(memories: Sequence[Memory]) -> list[str]:

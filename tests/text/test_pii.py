@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engramdb.text import pii_numbers as pii_checks
-from engramdb.text.pii import PiiKind, classify, tier_of
+from engramdb.text.pii import classify, tier_of
 from engramdb.values import SecurityTier
+from engramdb.values.privacy import PiiKind
 from evals.capture import pii as measured
 
 # Made-up keys are put together here, or a code host's own scanner would take them for real ones.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engramdb.text.pii import PiiKind, classify, is_withheld
+from engramdb.text.pii import classify, is_withheld
 from engramdb.values import SecurityTier
+from engramdb.values.privacy import PiiKind
 
 NAMED = "My name is Maya Lopez"
 

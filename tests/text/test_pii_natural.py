@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from engramdb.text.pii import CONFIDENTIAL, PiiKind, classify, conceal_secrets, is_withheld
+from engramdb.text.pii import CONFIDENTIAL, classify, conceal_secrets, is_withheld
 from engramdb.values import SecurityTier
+from engramdb.values.privacy import PiiKind
 
 SECRETS = (
     "the puk is 12345678",
@@ -243,3 +244,25 @@ def test_hostile_repetition_takes_linear_time(unit: str) -> None:
     short = min(seconds(2_000) for _ in range(3))
     long = min(seconds(8_000) for _ in range(3))
     assert long <= 10 * short + 0.05
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("Das Passwort lautet: Sommer22", "Sommer22"),
+        ("A jelszó: cica2020", "cica2020"),
+        ("Salasana on kissa99", "kissa99"),
+        ("lösenordet är hund2021", "hund2021"),
+        ("הסיסמה היא hatul22", "hatul22"),
+        ("ο κωδικός είναι gata22", "gata22"),
+        ("كلمة السر هي Jamal2020", "Jamal2020"),
+    ],
+)
+def test_a_password_is_one_in_any_of_these_languages(text: str, secret: str) -> None:
+    """The value is masked, and nothing else."""
+    assert conceal_secrets(text) == text.replace(secret, "[confidential]")
+
+
+def test_the_verb_before_a_value_is_no_secret() -> None:
+    """The German verb used to be masked, and the value shown."""
+    assert "lautet" in conceal_secrets("Das Passwort lautet: Sommerregen.")

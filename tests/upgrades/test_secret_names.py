@@ -9,13 +9,13 @@ import pytest
 
 from engramdb import Engram
 from engramdb.errors import EngramError
-from engramdb.store.sqlite.migrations import FORMAT_VERSION
+from engramdb.store.sqlite.migrations import MIGRATIONS, m027_secret_names
 from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-BEFORE = FORMAT_VERSION - 1
+BEFORE = MIGRATIONS.index(m027_secret_names)
 
 
 def test_a_secret_that_was_a_name_and_a_tag_is_neither_any_more(store_path: Path) -> None:
@@ -37,6 +37,8 @@ def test_a_secret_that_was_a_name_and_a_tag_is_neither_any_more(store_path: Path
         (entity, number),
     )
     connection.execute("INSERT INTO entity_mentions VALUES (?, 'hunter2', ?, 0)", (entity, number))
+    for table, column in [(one, name) for one in ("memories", "turns") for name in ("private", "checksum")]:
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
     connection.execute("DELETE FROM migrations WHERE number > ?", (BEFORE,))
     connection.pragma("user_version", BEFORE)
     connection.close()

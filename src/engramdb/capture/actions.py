@@ -7,7 +7,6 @@ lessons and procedures of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -42,11 +41,8 @@ _OUTCOMES = {
     TaskOutcome.CANCELLED: CANCELLED,
     TaskOutcome.RETRY: AGAIN,
 }
-_TASK = lazy(
-    r"Task “(?P<task>.+?)”(?: of “(?P<parent>.+?)”)? "
-    rf"(?P<outcome>{SUCCEEDED}|{PARTLY}|{FAILED}|{CANCELLED}|{AGAIN}): (?P<result>.*)",
-    re.DOTALL,
-)
+_TASK, _OF = "Task “", "” of “"
+_ENDED = lazy(rf"” (?P<outcome>{'|'.join(_OUTCOMES.values())}): ")
 
 
 class TaskReport(Struct, frozen=True, kw_only=True):
@@ -70,15 +66,25 @@ class TaskReport(Struct, frozen=True, kw_only=True):
 
 
 def parse_task_report(text: str) -> TaskReport | None:
-    """Return the report that a sentence makes, or None."""
-    found = _TASK.fullmatch(text)
-    if found is None:
+    """
+    Return the report that a sentence makes, or None.
+
+    A task and its parent end at the first marks that can end them, and neither is empty. Each end is looked
+    for once: a single expression would look for one behind every beginning of a parent.
+    """
+    begin = len(_TASK)
+    ended = _ENDED.search(text, begin + 1) if text.startswith(_TASK) else None
+    if ended is None:
         return None
+    task_end, parent = ended.start(), None
+    middle = text.find(_OF, begin + 1, task_end)
+    if middle >= 0 and (above := _ENDED.search(text, middle + len(_OF) + 1)):
+        task_end, parent, ended = middle, text[middle + len(_OF) : above.start()], above
     return TaskReport(
-        task=found["task"].strip(),
-        result=" ".join(found["result"].split()),
-        outcome=found["outcome"],
-        parent=found["parent"],
+        task=text[begin:task_end].strip(),
+        result=" ".join(text[ended.end() :].split()),
+        outcome=ended["outcome"],
+        parent=parent,
     )
 
 

@@ -17,12 +17,11 @@ from engramdb.models.prompts import extract as prompt
 from engramdb.models.prompts.extract import ExtractedStatement, Record
 from engramdb.text.dates import long_date
 from engramdb.text.normalize import clean, is_text, lazy, normalize_text
-from engramdb.text.pii import classify, conceal_secrets
-from engramdb.text.pii_spoken import awaited_secret
 from engramdb.text.relations import canonical
 from engramdb.text.terms import query_terms, terms
 from engramdb.values import Claim, Kind, Role, SecurityTier, Turn, TurnId, Voice
 from engramdb.values.reading import Force
+from engramdb.vault.masking import mask_turn, scan_part
 
 # Tell what a model read in the turns from what it made up.
 #
@@ -244,21 +243,25 @@ class SentenceSource(Struct, frozen=True):
 
     own: Extracted
     is_kept: bool
+    turn: Turn
 
     @property
     def is_open(self) -> bool:
         """Whether it is the speaker's own and holds nothing confidential: the model has seen all of it."""
-        found = classify(self.own.content, answering=self.own.answers)
+        found = scan_part(self.turn, self.own.content, answering=self.own.answers)
         return self.own.voice is Voice.OWN and found.tier is not SecurityTier.CONFIDENTIAL
 
 
-def sources_of(kept: Sequence[Extracted], said: Sequence[SpokenSentence]) -> list[SentenceSource]:
+def sources_of(turn: Turn, kept: Sequence[Extracted], said: Sequence[SpokenSentence]) -> list[SentenceSource]:
     """Return the sentences of a turn: those that the rules keep, and the others."""
     held = [normalize_text(one.content) for one in kept]
     passed_over = [
         as_said(one) for one in said if not any(content in normalize_text(one.sentence) for content in held)
     ]
-    return [SentenceSource(one, True) for one in kept] + [SentenceSource(one, False) for one in passed_over]
+    return [
+        *(SentenceSource(one, True, turn) for one in kept),
+        *(SentenceSource(one, False, turn) for one in passed_over),
+    ]
 
 
 def place_of(statement: GroundedStatement, sources: Sequence[SentenceSource]) -> int | None:
@@ -373,7 +376,7 @@ class ModelExtractor:
         for turn in turns:
             mine = [one for one in kept if one.turn_id == turn.id]
             spoken = [one for one in said if one.turn.id == turn.id]
-            found += self._attached(stated.get(turn.id, []), sources_of(mine, spoken))
+            found += self._attached(stated.get(turn.id, []), sources_of(turn, mine, spoken))
         return found
 
     def _attached(
@@ -444,7 +447,7 @@ def concealed(turns: Sequence[Turn]) -> list[Turn]:
     found: list[Turn] = []
     heard: list[str] = []
     for turn in turns:
-        found.append(replace(turn, content=conceal_secrets(turn.content, answering=awaited_secret(heard))))
+        found.append(mask_turn(turn, heard=heard))
         if turn.role in (Role.USER, Role.ASSISTANT):
             heard.append(turn.content)
     return found

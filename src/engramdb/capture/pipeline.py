@@ -8,11 +8,13 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.capture.extract import Extracted, Extractor, SentenceExtractor
+from engramdb.erasable_cache import cached
 from engramdb.errors import EngramError, MemoryNotFound
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, prepared_write, save
 from engramdb.lifecycle.drafts import Draft, checked_text, in_utc
@@ -20,8 +22,10 @@ from engramdb.lifecycle.speakers import check_names, fit_name
 from engramdb.lifecycle.write import Admission
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Store, Transaction
+from engramdb.text.line_shapes import LineShape, shape_of
 from engramdb.text.normalize import is_text
-from engramdb.text.pii_spoken import MAX_BETWEEN
+from engramdb.text.pii_spoken import MAX_BETWEEN, awaited_secret
+from engramdb.text.segments import segments
 from engramdb.values import (
     Action,
     Actor,
@@ -37,7 +41,9 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.query import parse_enum
+from engramdb.vault.finding import FindsPersonalData, find_private
 from engramdb.vault.indexing import turn_terms
+from engramdb.vault.masking import mask_part, scan_turn
 
 CLAIM_SECONDS = 60.0
 """How long turns stay claimed by a process that was killed; one that lives renews its claim."""
@@ -49,6 +55,8 @@ RENEW_SECONDS = 20.0
 # Durable when it returns. What memories a turn gives is decided afterwards.
 
 _ENDING = 8
+MAX_FOUND_AT_ONCE: Final = 4000
+"""Characters of a message that nobody waits long for; a longer one is looked through when it is read."""
 
 
 def observe(
@@ -63,8 +71,9 @@ def observe(
     policy: CapturePolicy,
     actor: Actor,
     now: datetime,
+    finder: FindsPersonalData | None = None,
 ) -> Turn:
-    """Store one message and return it."""
+    """Store one message and return it; where a finder works, with where private words stand in it."""
     turn = heard(
         content,
         role=role,
@@ -75,6 +84,10 @@ def observe(
         policy=policy,
         now=now,
     )
+    if finder is not None and len(turn.content) <= MAX_FOUND_AT_ONCE:
+        with store.read() as tx:
+            before = tx.turns.list(scope=turn.scope, session=turn.session, limit=MAX_BETWEEN + 1)
+        turn = next(_with_private_words([turn], before, finder))
     with store.atomic() as tx:
         return keep(tx, turn, actor=actor, now=now)
 
@@ -173,6 +186,14 @@ class SensoryBuffer:
         """Return the turns that have stood long enough to be candidates for working memory."""
         return [turn for turn in self.recent(scope) if now - turn.created_at >= SETTLED_AFTER]
 
+    def update(self, turns: Sequence[Turn]) -> None:
+        """Put turns in the place of what they were before they were read."""
+        known = {turn.id: turn for turn in turns}
+        with self._lock:
+            for scope in {turn.scope for turn in turns} & set(self._rings):
+                ring = self._rings[scope]
+                self._rings[scope] = deque((known.get(one.id, one) for one in ring), maxlen=CAPACITY)
+
     def clear(self) -> None:
         """Let go of everything."""
         with self._lock:
@@ -262,10 +283,37 @@ def _renewed(store: Store, turns: Sequence[TurnId], *, now: datetime) -> Iterato
         is_over.set()
 
 
+def _with_private_words(
+    turns: Sequence[Turn], context: Sequence[Turn], finder: FindsPersonalData | None
+) -> Iterator[Turn]:
+    """Yield turns with where private words stand in each, whatever becomes of its sentences."""
+    heard = [one.content for one in context if one.role in (Role.USER, Role.ASSISTANT)]
+    for turn in turns:
+        seen = None
+        if not isinstance(turn.private, tuple):
+            rules, asked = scan_turn(turn, heard=heard), awaited_secret(heard) or ""
+            seen = find_private(turn.content, rules, finder, before=asked)
+        yield turn if seen is None else replace(turn, private=seen.findings)
+        if turn.role in (Role.USER, Role.ASSISTANT):
+            heard.append(turn.content)
+
+
+def _note_private(tx: Transaction, turns: Sequence[Turn]) -> None:
+    """Note where private words stand, and keep those that rules had not found out of the index."""
+    for turn in turns:
+        if isinstance(turn.private, tuple):
+            key = tx.turns.note_private(turn)
+            tx.turn_terms.put(key, turn_terms(turn, before=()))
+
+
 def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetime) -> ReadTurns:
-    extracted = capture.extractor.extract(turns, context=_context(capture, turns))
+    context = _context(capture, turns)
+    known = {turn.id for turn in turns if isinstance(turn.private, tuple)}  # noted when they were stored
+    turns = list(_with_private_words(turns, context, capture.pipeline.screen.personal))
+    extracted = capture.extractor.extract(turns, context=context)
     by_id = {turn.id: turn for turn in turns}
-    drafts = [_draft(one, by_id[one.turn_id], capture.extractor.name) for one in extracted]
+    heard = (*context, *turns)
+    drafts = [_draft(one, by_id[one.turn_id], capture.extractor.name, heard) for one in extracted]
     rejections: list[EngramError] = []
 
     def prepare_again() -> Prepared:
@@ -277,12 +325,14 @@ def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetim
     with prepared_write(capture.pipeline, prepare_again) as (tx, prepared):
         if not tx.turns.settle(list(by_id), now=now):
             return ReadTurns()  # another process was faster; its memories are the ones that count
+        _note_private(tx, [turn for turn in turns if turn.id not in known])
         admissions = save(tx, prepared, capture.pipeline, actor=actor, now=now)
         detail = {"turns": len(turns), "statements": len(drafts), "extractor": capture.extractor.name}
         where = turns[0].scope
         tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=actor, scope=where, detail=detail))
         for rejection in rejections:
             tx.audit.add(refused_event(rejection, actor=actor, scope=where, now=now))
+    capture.sensory.update(turns)
     place = (turns[0].scope, turns[0].session)
     stored = tuple(one for one in admissions if not one.is_withheld)
     return ReadTurns(len(turns), place, stored, len(rejections) + len(admissions) - len(stored))
@@ -308,12 +358,27 @@ def _passage(content: str, turn: Turn, voice: Voice) -> str | None:
     """Return what stands around a sentence that nobody speaks for: an attempt may be spread over several."""
     if turn.role is Role.USER and voice is Voice.OWN:
         return None
-    at = max(turn.content.find(content), 0)
-    around = turn.content[max(at - PASSAGE_CHARACTERS, 0) : at + len(content) + PASSAGE_CHARACTERS]
+    part = next((one for one in _parts(turn.content) if content in one), turn.content)
+    at = max(part.find(content), 0)
+    around = part[max(at - PASSAGE_CHARACTERS, 0) : at + len(content) + PASSAGE_CHARACTERS]
     return around if len(around) > len(content) else None
 
 
-def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
+@cached(64)
+def _parts(text: str) -> tuple[str, ...]:
+    """Return the parts of a message by whose words they are, without the lines that say so (From, Date)."""
+    parts = (one.text.splitlines() for one in segments(text))
+    return tuple("\n".join(one for one in lines if shape_of(one) is not LineShape.HEADER) for lines in parts)
+
+
+def _without_secrets(words: str, heard: Sequence[Turn]) -> str:
+    """Return words of another message without the secrets that were found in it."""
+    said = (turn for turn in reversed(heard) if words in turn.content)
+    turn = next(said, None)
+    return words if turn is None else mask_part(turn, words)
+
+
+def _draft(one: Extracted, turn: Turn, extractor: str, heard: Sequence[Turn]) -> Draft:
     return Draft(
         content=one.content,
         passage=_passage(one.content, turn, one.voice),
@@ -342,7 +407,7 @@ def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
         statement=one.statement,
         force=one.force,
         lasting=one.lasting,
-        answers=one.answers,
-        refers_to=one.refers_to,
+        answers=_without_secrets(one.answers, heard) if one.answers else None,
+        refers_to=tuple(_without_secrets(words, heard) for words in one.refers_to),
         claims=one.claims,
     )

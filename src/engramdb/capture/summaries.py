@@ -59,6 +59,7 @@ from engramdb.values import (
 from engramdb.values.memory import SUMMED_UP
 from engramdb.values.query import MAX_LIMIT
 from engramdb.values.reading import Force, Lasting
+from engramdb.vault.indexing import open_memory
 from engramdb.worker import Worker
 
 BY_RULES: Final = f"{SUMMED_UP}1"
@@ -185,7 +186,7 @@ class SessionSummarizer:
         told = frozenset(one.id for some in chosen.values() for one in some)
         if dry_run:
             return None, told
-        content = _listed(list(chosen), more=len({one.told for one in stated}) - len(chosen))
+        content = _listed(list(chosen), more=len({_told(one) for one in stated}) - len(chosen))
         content = f"Session {session}, {len(spoken)} turns: {content}"
         draft = _summary(content, turns, session=session, scope=scope, occurred_at=turns[-1].occurred_at)
         if before is None:
@@ -384,17 +385,22 @@ def _coverable(stated: Sequence[Memory]) -> dict[str, list[Memory]]:
     return chosen
 
 
+def _told(memory: Memory) -> str:
+    """Return what a memory tells, without a secret."""
+    return conceal_secrets(open_memory(memory).told)
+
+
 def _by_weight(stated: Sequence[Memory]) -> dict[str, list[Memory]]:
     """Return what was stated, each wording once, the weightiest first, and those that say it."""
     found: defaultdict[str, list[Memory]] = defaultdict(list)
     for one in sorted(stated, key=lambda one: -weight(one)):
-        found[one.told].append(one)
+        found[_told(one)].append(one)
     return dict(found)
 
 
 def _listed(statements: Sequence[str], *, more: int) -> str:
     """Return statements in a row, and how many there are besides."""
-    row = "; ".join(shorten(conceal_secrets(one)) for one in statements)
+    row = "; ".join(shorten(one) for one in statements)
     return f"{row} and {more} more" if more > 0 else row
 
 

@@ -23,6 +23,7 @@ from engramdb.lifecycle.write import Admission, refuse_forgotten
 from engramdb.policy import Policy
 from engramdb.store.contract import Store
 from engramdb.values import Actor, Answered, CorrectedMemory, Memory, MemoryId, Scope, Turn
+from engramdb.vault.finding import FindsPersonalData
 
 BULK_ROWS = 256
 """Drafts per write of `remember_many`: large enough to be fast, small enough for others to get their turn."""
@@ -41,6 +42,8 @@ class WriterParts(Protocol):
     def policy(self) -> Policy: ...
     @property
     def pipeline(self) -> WritePipeline: ...
+    @property
+    def text_guard(self) -> FindsPersonalData | None: ...
     @property
     def actor(self) -> Actor: ...
     def write_notes(self) -> None:
@@ -136,6 +139,7 @@ class StatementWriter:
             policy=self._parts.policy.capture,
             actor=self._parts.actor,
             now=self._now(),
+            finder=self._parts.text_guard,
         )
 
     def correct(

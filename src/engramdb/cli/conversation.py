@@ -34,6 +34,7 @@ from engramdb.values import (
     WorkingItem,
     WorkingMemory,
 )
+from engramdb.values.recall import UNREADABLE_ROW
 from engramdb.verbs.conversation import Flushed
 
 _UNDER_CONTENT = " " * 10
@@ -128,6 +129,8 @@ def brief(run: Run) -> None:
     elif found.left_out:
         which = f"{found.left_out} more" if found.text else counted(found.left_out, "memory", "memories")
         talk(f"{which} had no room in {found.budget} tokens.")
+    for one in found.unreadable:
+        talk(f"Memory {one_line(one)} is missing: {UNREADABLE_ROW}.")
 
 
 def show_context(window: Window) -> None:

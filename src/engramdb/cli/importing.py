@@ -20,7 +20,7 @@ from engramdb.cli.errors import engine
 from engramdb.cli.memories import elsewhere
 from engramdb.cli.options import FROM_STDIN, Shared, command_actor, shared_options
 from engramdb.cli.output import counting, dim, one_line, out, present, talk, warning
-from engramdb.errors import EmbeddingError, InvalidContent, StoreNotFound
+from engramdb.errors import EmbeddingError, InvalidContent, StoreCorrupt, StoreNotFound
 from engramdb.text.normalize import counted, memories
 from engramdb.values import (
     BELIEVED,
@@ -245,6 +245,8 @@ class ExportDone(Struct, frozen=True, kw_only=True):
     memories: int
     withheld: int
     """Memories that were left out because they are sensitive."""
+    unreadable: tuple[str, ...] = ()
+    """The ids of memories that are damaged, and so not in it."""
 
 
 @click.argument("target", metavar="PATH", default=FROM_STDIN, help="The file to write, or - for stdout.")
@@ -271,25 +273,43 @@ def export(
     What is sensitive stays out unless it is asked for, and the end says how much.
     """
     count: Counter[str] = Counter()
+    unreadable: list[str] = []
+    withheld: list[str] = []
     filters = _filters(narrowing, history=history)
     with (
         shared.open_existing() as engram,
         counting("exporting") as progress,
         opened(target, force=force) as file,
     ):
-        found = engram.export(filters=filters, tiers=list(SecurityTier), history=history, narrower=narrower)
+        found = engram.export(
+            filters=filters,
+            tiers=list(SecurityTier) if sensitive else [SecurityTier.CLEARTEXT],
+            history=history,
+            narrower=narrower,
+            note_unreadable=unreadable.append,
+            note_withheld=withheld.append,
+        )
         with nullcontext() if target == FROM_STDIN else engram.registered_export(target):
-            for line in _lines(found, count, progress, sensitive=sensitive):
+            for line in _lines(found, count, progress):
                 file.write(line)
         beyond = None if narrower else elsewhere(engram)
 
-    done = ExportDone(path=target, memories=count["memories"], withheld=count["withheld"])
+    done = ExportDone(
+        path=target,
+        memories=count["memories"],
+        withheld=len(withheld),
+        unreadable=tuple(unreadable),
+    )
     if target == FROM_STDIN:
         _show_export(done, talk)
     else:
         present(done, lambda value: _show_export(value, out), as_json=shared.json)
     if beyond is not None:
         talk(f"This is what {shared.scope} sees; --narrower takes the scopes inside it along. {beyond}")
+    if unreadable:
+        raise StoreCorrupt(
+            f"everything else is exported; these memories cannot be read: {', '.join(unreadable)}"
+        )
 
 
 def _filters(narrowing: Mapping[str, Any], *, history: bool) -> Filters:
@@ -300,21 +320,13 @@ def _filters(narrowing: Mapping[str, Any], *, history: bool) -> Filters:
 
 
 def _lines(
-    found: Iterable[ExportedMemory],
-    count: Counter[str],
-    progress: Callable[[int], None],
-    *,
-    sensitive: bool,
+    found: Iterable[ExportedMemory], count: Counter[str], progress: Callable[[int], None]
 ) -> Iterator[bytes]:
-    from engramdb.exporting.export import discreet, line_of  # noqa: PLC0415
-    from engramdb.text.pii import is_withheld  # noqa: PLC0415
+    from engramdb.exporting.export import line_of  # noqa: PLC0415
 
     for one in found:
-        if not sensitive and is_withheld(one.memory.content, one.memory.security):
-            count["withheld"] += 1
-        else:
-            count["memories"] += 1
-            yield line_of(one if sensitive else discreet(one))
+        count["memories"] += 1
+        yield line_of(one)
         progress(1)
 
 

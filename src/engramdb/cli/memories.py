@@ -41,12 +41,14 @@ from engramdb.values import (
     ForgottenMemory,
     HistoryEvent,
     Memory,
+    MemoryList,
     SecurityTier,
     Status,
     Support,
     Undone,
 )
 from engramdb.values.memory import INJECTION, QUARANTINED, RETURNED
+from engramdb.values.recall import UNREADABLE_ROW
 from engramdb.verbs.errors import FAILED
 from engramdb.verbs.wording import FLAGGED, hidden_scope, is_said_otherwise
 
@@ -141,10 +143,12 @@ def remember(run: Run) -> None:
 def list_memories(run: Run) -> None:
     """List memories, and say how the list goes on."""
     with run.open() as engram:
-        found: Sequence[Memory] = run.call(engram)
+        found: MemoryList = run.call(engram)
         beyond = None if found else elsewhere(engram)
 
     run.present(found, show_lines)
+    for one in found.unreadable:
+        talk(f"Memory {one_line(one)} is missing: {UNREADABLE_ROW}.")
     if not run.shared.json:
         tell_masked(one.content for one in found)
     if not found:

@@ -19,14 +19,14 @@ from msgspec.structs import replace
 
 from engramdb.cli.options import Shared, moment_or_duration, shared_options
 from engramdb.cli.output import bold, dim, out, present, talk
-from engramdb.errors import InvalidSettings, MissingExtra
+from engramdb.errors import InvalidSettings, MissingExtra, StorageError
 from engramdb.hooks.project import chosen, working_folder
-from engramdb.values import Actor, ActorKind, Scope, Surface
+from engramdb.values import Action, Actor, ActorKind, Scope, Surface
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
     from engramdb.http.telemetry import Spans
-    from engramdb.http.tokens import NamedTokens, Tokens
+    from engramdb.http.tokens import Grant, NamedTokens, Tokens
     from engramdb.settings import Settings
 
 
@@ -330,18 +330,30 @@ _token_name = click.argument("name", metavar="NAME", help="What to call it: lett
 def create(
     shared: Shared, name: str, *, kind: str, read_only: bool, narrower: bool, secrets: bool, expires: str
 ) -> None:
-    """Make a token; it is shown now and never again, since only its hash is stored."""
+    """
+    Make a token; it is shown now and never again, since only its hash is stored.
+
+    Where the audit cannot be written it is revoked at once, so that the audit knows every token.
+    """
     now = datetime.now(UTC)
-    token = _named_tokens(shared).add(
-        name,
-        scope=shared.scope,
-        kind=ActorKind(kind),
-        read_only=read_only,
-        narrower=narrower,
-        sees_secrets=secrets,
-        life=None if expires == NEVER else moment_or_duration(expires) - now,
-        now=now,
-    )
+    life = None if expires == NEVER else moment_or_duration(expires) - now
+    named = _named_tokens(shared)
+    with shared.open_or_create() as engram:
+        token = named.add(
+            name,
+            scope=shared.scope,
+            kind=ActorKind(kind),
+            read_only=read_only,
+            narrower=narrower,
+            sees_secrets=secrets,
+            life=life,
+            now=now,
+        )
+        try:
+            _audit(engram, Action.CREATE_TOKEN, named.get(name))
+        except StorageError:
+            named.revoke(name, now=now)
+            raise
     present(Made(name, token), _show_made, as_json=shared.json)
 
 
@@ -372,9 +384,28 @@ def list_tokens(shared: Shared) -> None:
 @_token_name
 @shared_options
 def revoke(shared: Shared, name: str) -> None:
-    """Revoke a token; a running server knows of it at the next request."""
-    _named_tokens(shared).revoke(name, now=datetime.now(UTC))
+    """Revoke a token; a running server knows of it at the next request, whatever state the store is in."""
+    gone = _named_tokens(shared).revoke(name, now=datetime.now(UTC))
+    try:
+        with shared.open_or_create() as engram:
+            _audit(engram, Action.REVOKE_TOKEN, gone)
+    except StorageError as exc:
+        talk(f"The token is revoked, and the audit could not be written: {exc}")
     present(Revoked(name), lambda gone: out(f"Revoked: {gone.revoked}"), as_json=shared.json)
+
+
+def _audit(engram: Engram, action: Action, grant: Grant) -> None:
+    engram.note_token(
+        action,
+        grant.id,
+        scope=Scope(**grant.scope),
+        name=grant.name,
+        kind=grant.kind,
+        read_only=grant.read_only,
+        narrower=grant.narrower,
+        secrets=grant.secrets,
+        expires_at=grant.expires_at,
+    )
 
 
 def _named_tokens(shared: Shared) -> NamedTokens:

@@ -74,6 +74,7 @@ from engramdb.values import (
     Window,
     WorkingLine,
 )
+from engramdb.values.recall import unreadable_notes
 
 # A window while it is built: the request, its sources, and what has been collected so far.
 #
@@ -231,12 +232,18 @@ def _collect_candidates(draft: WindowDraft) -> None:
     request, sources = draft.request, draft.sources
     has_overview = is_overview(request.message)
     with sources.store.read() as tx:
+        unreadable = tx.memories.skip_unreadable()
         standing = sources.standing.of(tx, request.scope)
         if has_overview:
             draft.overview = overview_memories(tx, request.scope, request.now)
         elif not has_topic(request.message):
             stored = today_candidates(tx, request.scope, now=request.now, session=request.session)
             draft.request_memories(SectionName.TODAY, stored)
+    draft.missing += unreadable_notes(
+        dict.fromkeys(
+            [*standing.unreadable, *(one for one in unreadable if request.scope.sees(unreadable[one]))]
+        )
+    )
     limit = request.budget // MIN_LINE_TOKENS
     identity = identity_candidates(standing, sources.policy)
     if has_overview:  # it holds the weightiest of the others itself
@@ -273,6 +280,7 @@ def _collect_recalled(draft: WindowDraft, room: int) -> None:
             Loss(section=SectionName.RECALLED, fate=Fate.WITHHELD, count=count, reason=reason)
         )
     with sources.store.read() as tx:
+        tx.memories.skip_unreadable()  # recall has told
         draft.request_memories(
             SectionName.SCHEMAS, schema_candidates(tx, request.message, hits, request.scope)
         )
@@ -436,7 +444,7 @@ def _frame_window(draft: WindowDraft) -> Window:
         turns=draft.history.turns,
         present=now,
         losses=tuple(draft.losses),
-        missing=tuple(draft.missing),
+        missing=tuple(dict.fromkeys(draft.missing)),
         quality=None if draft.answer is None else draft.answer.quality,
         asked=tuple(gap for gap in draft.gaps if question_line(gap) in told),
     )

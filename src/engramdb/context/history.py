@@ -39,7 +39,7 @@ MAX_FILES = 4
 MAX_EXCHANGE_MESSAGES = 8
 """After this many messages a new exchange begins: an agent at work may go on for hundreds."""
 
-_FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```[^`\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _ENDINGS = (
     "py|pyi|ipynb|js|mjs|jsx|ts|tsx|vue|rs|go|java|kt|swift|c|h|cc|cpp|hpp|cs|rb|php|lua|ex|exs|hs|ml|jl|sh|sql|"
     "html|css|scss|md|rst|txt|json|toml|yaml|yml|ini|cfg|conf|env|xml|csv|log|lock|proto|tf|gradle|pdf|svg"

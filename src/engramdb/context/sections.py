@@ -62,6 +62,8 @@ class StandingSet(Struct, frozen=True):
 
     cursor: int
     memories: Mapping[MemoryId, Memory]
+    unreadable: tuple[MemoryId, ...] = ()
+    """Of rows that were looked at and cannot be read."""
 
     def in_layer(self, layer: Layer) -> list[Memory]:
         """Return those of one layer."""
@@ -102,6 +104,7 @@ class StandingMemories:
             self._cache.clear()
 
     def _search(self, tx: Transaction, scope: Scope, cursor: int) -> StandingSet:
+        unreadable = tx.memories.skip_unreadable()
         narrowed = (
             Filters(categories=frozenset(self._policy.identity_categories)),
             Filters(layers=frozenset({Layer.PROCEDURAL})),
@@ -114,19 +117,21 @@ class StandingMemories:
         ]
         pinned = tx.memories.pinned(scope=scope, limit=MAX_PER_KIND)
         rules = tx.memories.rules(scope=scope, limit=MAX_PER_KIND)
-        return StandingSet(cursor, {one.id: one for one in [*pinned, *rules, *found] if may_be_standing(one)})
+        every = {one.id: one for one in [*pinned, *rules, *found] if may_be_standing(one)}
+        return StandingSet(cursor, every, tuple(unreadable))
 
     def _apply_changes(self, tx: Transaction, scope: Scope, known: StandingSet, cursor: int) -> StandingSet:
         """Return what stands after the changes since then: only what changed is read."""
         changed = tx.vectors.changes(
             _NO_SPACE, dimension=_NO_WIDTH, since=known.cursor, limit=MAX_CHANGES_APPLIED + 1
         )
-        memories = dict(known.memories)
+        memories, unreadable = dict(known.memories), tx.memories.skip_unreadable()
         for memory in tx.memories.by_keys([int(key) for key in changed.keys]).values():
             memories.pop(memory.id, None)
             if scope.sees(memory.scope) and may_be_standing(memory) and self._is_standing(memory):
                 memories[memory.id] = memory
-        return StandingSet(cursor, memories)
+        lost = [memory_id for memory_id, place in unreadable.items() if scope.sees(place)]
+        return StandingSet(cursor, memories, tuple(dict.fromkeys([*known.unreadable, *lost])))
 
     def _is_standing(self, memory: Memory) -> bool:
         is_active = memory.status is Status.ACTIVE

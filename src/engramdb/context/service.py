@@ -151,7 +151,9 @@ class ContextService:
         now, left = self._parts.clock.now(), self._questions_left(scope, session)
         self._parts.wait_for_reading()
         with self._parts.health.watch("context"), self._parts.store.read() as tx:
-            standing = list(self._standing.of(tx, scope).memories.values())
+            unreadable = tx.memories.skip_unreadable()
+            known_standing = self._standing.of(tx, scope)
+            standing = list(known_standing.memories.values())
             newest = tx.memories.list(scope=scope, filters=Filters(), limit=LOOKED_AT, before=None)
         known = {one.id for one in (*standing, *newest)}
         gaps = choose_questions(self._gaps(scope, known), known, left=left, now=now) if left > 0 else []
@@ -160,7 +162,8 @@ class ContextService:
         asked = [gap for gap in gaps if question_line(gap) in found.text]
         self._note_questions(asked, scope, session)
         self._parts.access_log.note(list(found.memories), fitting=frozenset(), scope=scope, session=session)
-        return found
+        lost = [one for one, place in unreadable.items() if scope.sees(place)]
+        return replace(found, unreadable=tuple(dict.fromkeys([*known_standing.unreadable, *lost])))
 
     def working_budget(self, request: PromptRequest) -> int:
         """Return how many tokens of the model's window working memory may take."""

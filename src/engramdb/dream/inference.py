@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field
 
 from engramdb.dream.ground import (
     earlier_derivations,
@@ -313,6 +313,7 @@ def _is_denied(graph: RelationGraph, found: Conclusion, new: Derive) -> bool:
     first, last = graph.chain(found.path)[0][0], graph.chain(found.path)[-1][0]
     assumed = new.sources[0].evolve(
         content=new.content,
+        private=UNSET,
         subject=first.subject,
         predicate=first.predicate,
         object=last.object,

@@ -155,6 +155,7 @@ def _screen(parts: DreamParts, memory: Memory) -> Memory:
         replaces=seen.replaces,
         flags=seen.flags,
         security=seen.security,
+        private=seen.private,
         affect=seen.affect,
         traits=seen.traits,
         detail=seen.detail,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -18,10 +18,10 @@ from engramdb.errors import (
     EngramError,
     MissingExtra,
     ModelPackBroken,
+    ModelUnavailable,
     StorageError,
 )
-from engramdb.health import JUDGE, READER, Health
-from engramdb.lifecycle.screening import JudgesHostility
+from engramdb.health import GUARD_MODEL, JUDGE, READER, Health
 from engramdb.models.calibration import Likeness
 from engramdb.models.chat import CallLog, ChatModel, GuardedChat, note_invalid_reply
 from engramdb.models.e5 import NAME, E5Embedder
@@ -33,6 +33,7 @@ from engramdb.models.registry import (
     E5_READER,
     HEAD_READER,
     Endpoint,
+    find_guard_model,
     has_reader,
     open_chat,
     open_embedder,
@@ -42,9 +43,11 @@ from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
 from engramdb.values import Action, AuditEvent
+from engramdb.values.privacy import PersonalData
 
 if TYPE_CHECKING:
     from engramdb.index.foreign import ForeignBackend, ProposesRows
+    from engramdb.models.guard_model import GuardModel
 
 
 class ChatParts(Protocol):
@@ -86,38 +89,64 @@ def choose_reader(settings: Settings, guard: ForeignGuard) -> Reader | None:
     return GuardedModel[Reader](lambda: _open_reader(settings), guard, READER)
 
 
-class WatchedHostility:
-    """The judge of hostile text, loaded when it is first asked; its failures, of whatever kind, are noted."""
+ResultT = TypeVar("ResultT")
 
-    def __init__(self, settings: Settings, health: Health, *, is_quick: bool) -> None:
-        self._settings = settings
-        self._health = health
-        self._is_quick = is_quick
-        self._judge: JudgesHostility | None = None
+
+class TextGuard:
+    """
+    Finds private words by the guard model, and judges hostile text by it or, without it, by the small head.
+
+    The model is loaded when it is first asked. One that fails is noted and left alone for a while; rules and
+    the head work without it.
+    """
+
+    def __init__(self, model: GuardModel | None, guard: ForeignGuard) -> None:
+        self._model = model
+        self._guard = guard
+
+    def find(self, text: str, *, before: str = "") -> PersonalData | None:
+        """Return what a text holds; None where nothing but rules can tell."""
+        model = self._model
+        if model is None:
+            return None
+        try:
+            return self._call(lambda: model.find(text, before=before))
+        except EngramError:  # noted in health; rules decide alone
+            return None
 
     def chance(self, text: str, *, patterns: float) -> float:
         """Return the chance that a text tries to steer an agent; raises an `EngramError` when it cannot."""
-        try:
-            self._judge = self._judge or self._open()
-            return self._judge.chance(text, patterns=patterns)
-        except Exception as exc:  # arrays and foreign code; a message may quote what it was given
-            error = exc if isinstance(exc, EngramError) else ModelPackBroken(f"failed: {type(exc).__name__}")
-            self._health.failed(READER, error)
-            raise error from exc
-
-    def _open(self) -> JudgesHostility:
         from engramdb.models.hostility import HostilityJudge  # noqa: PLC0415 - loads arrays
 
-        home = self._settings.home
-        has_network = not self._is_quick and has_reader(home)
-        return HostilityJudge((lambda: open_reader(home)) if has_network else None)
+        judge = HostilityJudge(self._model)
+        if self._model is not None:
+            with suppress(EngramError):  # noted in health
+                return self._call(lambda: judge.chance(text, patterns=patterns))
+        try:
+            return HostilityJudge().chance(text, patterns=patterns)
+        except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as exc:  # patterns decide
+            raise ModelUnavailable(f"the injection judge failed: {type(exc).__name__}") from exc
+
+    def _call(self, work: Callable[[], ResultT]) -> ResultT:
+        return self._guard.call(GUARD_MODEL, work, check=lambda found: found, failure=ModelUnavailable)
 
 
-def choose_hostility(
-    settings: Settings, health: Health, *, is_quick: bool = False
-) -> WatchedHostility | None:
-    """Return what tells attempts to steer an agent beside the patterns; a quick one asks no network."""
-    return None if settings.reader == "rules" else WatchedHostility(settings, health, is_quick=is_quick)
+def choose_text_guard(settings: Settings, guard: ForeignGuard, health: Health) -> TextGuard | None:
+    """Return what judges texts before they are stored."""
+    if settings.reader == "rules":
+        return None
+    model = None
+    try:
+        model = find_guard_model(settings.home)
+    except (ModelPackBroken, OSError) as exc:
+        error = exc if isinstance(exc, ModelPackBroken) else ModelPackBroken(f"failed: {type(exc).__name__}")
+        health.failed(GUARD_MODEL, error)
+    return TextGuard(model, guard)
+
+
+def quick_text_guard(settings: Settings, guard: ForeignGuard) -> TextGuard | None:
+    """Return the same without a network, for the reading side, where nobody waits for one."""
+    return None if settings.reader == "rules" else TextGuard(None, guard)
 
 
 def _open_reader(settings: Settings) -> Reader:

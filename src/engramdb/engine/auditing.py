@@ -117,6 +117,7 @@ WRITTEN: Final = {
 UNAUDITED: Final = frozenset(
     {
         *("close", "schedule", "note_success", "note_failures", "note_denial", "notebook_mark"),
+        "note_token",  # it is the audit of what a surface did
         "registered_export",  # the export itself is audited
         "shown_to",  # another look at the same engine
         *("status", "audit", "dreams", "compare_policies", "changes"),  # counts and ids, and no words

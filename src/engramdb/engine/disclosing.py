@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
-from engramdb.values import Gap, HistoryEvent, MemoryId, Scope
+from msgspec import Struct
+from msgspec.structs import replace
+
+from engramdb.values import Gap, HistoryEvent, Memory, MemoryId, Scope, Turn
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
@@ -68,13 +71,28 @@ def as_shown(engram: Engram, name: str, answer: Any, *, scope: Scope | None = No
 
     viewer = engram.viewer
     if name in SAID_BY_CALLER and viewer.audience is Audience.PERSON:
-        return answer
+        return _unmarked(answer)
     audience = Audience(LISTED[name]) if name in LISTED else viewer.audience
     if isinstance(answer, Iterator):
         return (disclose(one, audience) for one in answer)
     named = dict.fromkeys(_named_in(answer))
     about = engram._named(named, scope) if named else ()  # noqa: SLF001 - no verb, which would be disclosed
     return disclose(answer, audience, about=about)
+
+
+def _unmarked(answer: Any) -> Any:
+    """Return an answer whole, without where private words stand in its memories and turns."""
+    if isinstance(answer, Memory | Turn):
+        return answer.unmarked
+    if isinstance(answer, Iterator):
+        return (_unmarked(one) for one in answer)
+    if isinstance(answer, list | tuple):
+        return type(answer)(_unmarked(one) for one in answer)
+    if isinstance(answer, Struct):
+        held = {name: getattr(answer, name) for name in answer.__struct_fields__}
+        shown = {name: _unmarked(one) for name, one in held.items() if isinstance(one, Struct | list | tuple)}
+        return replace(answer, **shown) if shown else answer
+    return answer
 
 
 def _named_in(answer: Any) -> Iterator[MemoryId]:

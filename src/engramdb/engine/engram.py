@@ -74,6 +74,7 @@ from engramdb.values import (
     Layer,
     Memory,
     MemoryId,
+    MemoryList,
     MemoryType,
     Mode,
     NotebookReport,
@@ -647,12 +648,13 @@ class Engram:
         valid_at: datetime | None = None,
         reveal: bool = False,
         scope: Scope | None = None,
-    ) -> Sequence[Memory]:
+    ) -> MemoryList:
         """
         Return memories, newest first; `before` a memory's id gives the page after it.
 
         With `as_of` those that were believed at that moment, as they were then; with `valid_at` those that
-        were true at one. Secrets are masked, unless told to `reveal` them, which is audited.
+        were true at one. Secrets are masked, unless told to `reveal` them, which is audited. A memory whose
+        row is damaged is left out, and named in the answer's `unreadable`.
         """
         check_limit(limit)
         then = Then(as_of=as_of, valid_at=valid_at)
@@ -660,6 +662,7 @@ class Engram:
         place, narrowed = self._in(scope), checked_filters(filters)
         start = None if before is None else self._resolve(before, scope)
         with self._parts.store.read() as tx:
+            unreadable = tx.memories.skip_unreadable()
             if start is not None and tx.memories.get(start, scope=place) is None:
                 raise MemoryNotFound(f"no memory {start!r} is visible in scope {place}")
             if then.is_past:
@@ -678,7 +681,7 @@ class Engram:
                 found = tx.memories.list(
                     scope=place, filters=narrowed, limit=limit, before=start, alive_at=self._now()
                 )
-        return self._listed(found, reveal=reveal)
+        return MemoryList(self._listed(found, reveal=reveal), unreadable=tuple(unreadable))
 
     def turns(
         self,
@@ -1611,6 +1614,14 @@ class Engram:
         """Audit that a surface has denied something, before the engine was asked."""
         self._parts.audit_log.note(action, Outcome.DENIED, actor=actor, scope=scope, reason=reason)
 
+    def note_token(self, action: Action, token: str, *, scope: Scope, **limits: object) -> None:
+        """Audit that a token was made or revoked, by its id; raises where that cannot be written."""
+        event = AuditEvent(
+            at=self._now(), action=action, actor=self.actor, scope=scope, target=token, detail=limits
+        )
+        with self._parts.store.atomic() as tx:
+            tx.audit.add(event)
+
     def note_success(self, part: str) -> None:
         """Note for `status` that a part outside the engine has worked; written when the store is closed."""
         with self._parts.health.watch(part):
@@ -1681,6 +1692,8 @@ class Engram:
         tiers: Collection[SecurityTier] = (SecurityTier.CLEARTEXT,),
         history: bool = False,
         narrower: bool = False,
+        note_unreadable: Callable[[MemoryId], None] | None = None,
+        note_withheld: Callable[[MemoryId], None] | None = None,
         scope: Scope | None = None,
     ) -> Iterator[ExportedMemory]:
         """
@@ -1689,14 +1702,23 @@ class Engram:
         Without filters it is what is held to be true. What is sensitive is left out unless its tier is asked
         for, but for mere names and home towns. `narrower` adds those of every scope inside this one, scope by
         scope: of the global one, the whole store. `import_from` takes a file of these back, one JSON object
-        to a line.
+        to a line. `note_unreadable` is told of each memory whose row is damaged; without it the end is
+        `StoreCorrupt` where there was one, after everything that can be read; `note_withheld` of each that
+        its tier keeps out.
         """
         from engramdb.exporting.export import ExportRequest, export  # noqa: PLC0415 - few processes export
 
         wanted = ExportRequest(
             filters=filters or Filters(statuses=BELIEVED), tiers=frozenset(tiers), history=history
         )
-        return export(self._parts.store, self._in(scope), wanted, narrower=narrower)
+        return export(
+            self._parts.store,
+            self._in(scope),
+            wanted,
+            narrower=narrower,
+            note_unreadable=note_unreadable,
+            note_withheld=note_withheld,
+        )
 
     def registered_export(self, path: str | PathLike[str]) -> AbstractContextManager[None]:
         """Note that the block writes an export to a file, so that `erase` reaches it as well."""
@@ -1725,7 +1747,7 @@ class Engram:
             self._audit_reveal([one for one in found if one.id in asked])
         except EngramError:  # what cannot be audited stays masked
             return shown
-        whole = {one.id: one for one in found if one.id in asked}
+        whole = {one.id: one.unmarked for one in found if one.id in asked}
         hits = tuple(replace(hit, memory=whole.get(hit.memory.id, hit.memory)) for hit in shown.hits)
         turns = tuple(
             replace(one, excerpt=whole[one.turn_id].content) if one.turn_id in whole else one
@@ -1739,7 +1761,7 @@ class Engram:
             return []
         from engramdb.text.pii import CONCEALED  # noqa: PLC0415 - loads what finds secrets
         from engramdb.text.sentences import sentences  # noqa: PLC0415 - loads what finds secrets
-        from engramdb.vault.masking import mask_secrets  # noqa: PLC0415 - loads what finds secrets
+        from engramdb.vault.masking import mask_part, scan_part  # noqa: PLC0415 - loads what finds secrets
 
         masked = {one.turn_id: one.excerpt for one in answer.said if CONCEALED in one.excerpt}
         if not masked:
@@ -1752,13 +1774,14 @@ class Engram:
                 content=words,
                 scope=turn.scope,
                 security=SecurityTier.CONFIDENTIAL,
+                private=scan_part(turn, words).findings,
                 created_at=turn.created_at,
                 updated_at=turn.created_at,
             )
             for turn in turns
             if turn is not None
             for words in [turn.content, *sentences(turn.content)]
-            if mask_secrets(words) == masked[turn.id]
+            if mask_part(turn, words) == masked[turn.id]
         ]
 
     def _masked(self, answer: Recall) -> Recall:
@@ -1770,20 +1793,20 @@ class Engram:
         """Return memories with their secrets masked, or whole where one who may has asked for it."""
         secret = [one for one in found if _is_secret(one)]
         if not secret and not any(one.provenance.speaker or one.provenance.session for one in found):
-            return found
+            return [one.unmarked for one in found]
         from engramdb.vault.disclosure import Audience, disclose  # noqa: PLC0415 - loads what finds secrets
 
         if not reveal:
             return [disclose(one, Audience.LIST) for one in found]
         if not secret:
-            return found
+            return [one.unmarked for one in found]
         if not self.viewer.can_ask_for_secrets:
             raise AccessDenied(
                 "this caller may not see secrets",
                 hint="Leave out `reveal`, or use the command line or a token with the permission `secrets`.",
             )
         self._audit_reveal(secret)
-        return found
+        return [one.unmarked for one in found]
 
     def _named(self, memory_ids: Iterable[MemoryId], scope: Scope | None) -> Sequence[Memory]:
         """Return memories, what they superseded and what superseded them, to mask what is told of them."""

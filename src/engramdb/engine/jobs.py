@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engramdb.engine.scheduler import IN_BACKGROUND, SCHEDULER, Job
-from engramdb.health import CHAT, EMBEDDER, JUDGE, READER
+from engramdb.health import CHAT, EMBEDDER, GUARD_MODEL, JUDGE, READER
 
 if TYPE_CHECKING:  # a cycle: the parts hold the scheduler, whose jobs work on the parts
     from engramdb.engine.parts import Parts
@@ -26,7 +26,10 @@ BACKFILL_MINUTES = 1.0
 BACKFILL_SECONDS = 30.0
 """How long one stretch of embedding may take before something else gets its turn."""
 NOT_USE = frozenset(
-    {EMBEDDER, READER, JUDGE, CHAT, SCHEDULER, "reading", "read notes", "aging", "dream", "index snapshot"}
+    {
+        *(EMBEDDER, READER, GUARD_MODEL, JUDGE, CHAT, SCHEDULER),
+        *("reading", "read notes", "aging", "dream", "index snapshot"),
+    }
 )
 """Parts of `health` that are at work without anybody waiting for them."""
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from engramdb.context.agents import Agents
     from engramdb.context.service import ContextService
     from engramdb.documents.store import DocumentStore
-    from engramdb.engine.assemble import ChatRoles, WatchedHostility
+    from engramdb.engine.assemble import ChatRoles, TextGuard
     from engramdb.engine.idempotency import ReplyStore
     from engramdb.engine.scheduler import Scheduler
     from engramdb.engine.status import HealthStore
@@ -237,6 +237,13 @@ class Parts:
         return LexicalIndex(self.spaces)
 
     @lazy_property
+    def text_guard(self) -> TextGuard | None:
+        """What finds private words and hostile text before anything is stored."""
+        from engramdb.engine.assemble import choose_text_guard  # noqa: PLC0415
+
+        return choose_text_guard(self.settings, self.guard, self.health)
+
+    @lazy_property
     def pipeline(self) -> WritePipeline:
         """The write pipeline, which every memory goes through."""
         from engramdb.engine.assemble import statement_likeness  # noqa: PLC0415
@@ -253,14 +260,9 @@ class Parts:
             forgotten=self.forgotten,
             merging=self.policy.dream,
             date_order=self.settings.date_order,
-            hostility=self._hostility(),
+            hostility=self.text_guard,
+            personal=self.text_guard,
         )
-
-    def _hostility(self, *, is_quick: bool = False) -> WatchedHostility | None:
-        """Return what tells attempts to steer an agent beside the patterns."""
-        from engramdb.engine.assemble import choose_hostility  # noqa: PLC0415
-
-        return choose_hostility(self.settings, self.health, is_quick=is_quick)
 
     @lazy_property
     def capture(self) -> Capture:
@@ -337,10 +339,11 @@ class Parts:
     @lazy_property
     def sources(self) -> Sources:
         """What a recall asks."""
+        from engramdb.engine.assemble import quick_text_guard  # noqa: PLC0415
         from engramdb.recall.gather import Sources  # noqa: PLC0415
 
         return Sources(
-            hostility=self._hostility(is_quick=True),
+            hostility=quick_text_guard(self.settings, self.guard),
             store=self.store,
             embedder=self.embedder,
             lexical=self.lexical,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 from msgspec.structs import replace
 
+from engramdb.errors import StoreCorrupt
 from engramdb.lifecycle.change import SAID
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.pii import classify, is_withheld
 from engramdb.values import BELIEVED, ExportedMemory, Filters, Memory, MemoryId, Scope, SecurityTier, Status
+from engramdb.vault.masking import stays_out_of_files
 
 MARK = "engram"
 """The name by which a line is known as ours; its value is the version of the form."""
@@ -39,22 +41,52 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether a memory's tier was asked for; a mere name or home town counts as cleartext."""
         if memory.security in self.tiers:
             return True
-        return SecurityTier.CLEARTEXT in self.tiers and not is_withheld(memory.content, memory.security)
+        return SecurityTier.CLEARTEXT in self.tiers and not stays_out_of_files(memory)
 
 
-def export(store: Store, scope: Scope, request: ExportRequest, *, narrower: bool) -> Iterator[ExportedMemory]:
-    """Yield what a scope may see, oldest first; `narrower` adds every scope inside it, scope by scope."""
-    yield from _of_scope(store, scope, request)
+def export(
+    store: Store,
+    scope: Scope,
+    request: ExportRequest,
+    *,
+    narrower: bool,
+    note_unreadable: Callable[[MemoryId], None] | None = None,
+    note_withheld: Callable[[MemoryId], None] | None = None,
+) -> Iterator[ExportedMemory]:
+    """
+    Yield what a scope may see, oldest first; `narrower` adds every scope inside it, scope by scope.
+
+    What cannot be read is noted, or raises `StoreCorrupt` at the end: never is less exported without a word.
+    What its tier keeps out is noted too.
+    """
+    unreadable: dict[MemoryId, None] = {}
+    withheld: dict[MemoryId, None] = {}
+    yield from _of_scope(store, scope, request, unreadable, withheld)
     if narrower:
         with store.read() as tx:
             inside = [one for one in tx.erasures.scopes_within(scope) if one != scope]
         for one in inside:
-            yield from (found for found in _of_scope(store, one, request) if found.memory.scope == one)
+            found = _of_scope(store, one, request, unreadable, withheld)
+            yield from (each for each in found if each.memory.scope == one)
+    if note_withheld is not None:
+        for kept in withheld:
+            note_withheld(kept)
+    if unreadable and note_unreadable is None:
+        raise StoreCorrupt(f"cannot be read, and are not in the export: memory {', '.join(unreadable)}")
+    for lost in unreadable:
+        if note_unreadable is not None:
+            note_unreadable(lost)
 
 
-def _of_scope(store: Store, scope: Scope, request: ExportRequest) -> Iterator[ExportedMemory]:
+def _of_scope(
+    store: Store,
+    scope: Scope,
+    request: ExportRequest,
+    unreadable: dict[MemoryId, None],
+    withheld: dict[MemoryId, None],
+) -> Iterator[ExportedMemory]:
     """Yield what one scope sees, a page at a time."""
-    ids = list(_exportable(store, scope, request))
+    ids = list(_exportable(store, scope, request, unreadable, withheld))
     travelling = frozenset(ids)
     for start in range(0, len(ids), PAGE):
         with store.read() as tx:
@@ -67,14 +99,24 @@ def _of_scope(store: Store, scope: Scope, request: ExportRequest) -> Iterator[Ex
         yield from page if request.is_open else map(discreet, page)
 
 
-def _exportable(store: Store, scope: Scope, request: ExportRequest) -> Iterator[MemoryId]:
+def _exportable(
+    store: Store,
+    scope: Scope,
+    request: ExportRequest,
+    unreadable: dict[MemoryId, None],
+    withheld: dict[MemoryId, None],
+) -> Iterator[MemoryId]:
     """Yield the ids to export, oldest first; what is erased has no words to give."""
     pages: list[list[MemoryId]] = []
     before: MemoryId | None = None
     while True:
         with store.read() as tx:
+            lost = tx.memories.skip_unreadable()
             page = tx.memories.list(scope=scope, filters=request.filters, limit=PAGE, before=before)
-        pages.append([one.id for one in page if request.admits(one) and one.status is not Status.ERASED])
+        unreadable |= dict.fromkeys(lost)
+        held = [one for one in page if one.status is not Status.ERASED]
+        pages.append([one.id for one in held if request.admits(one)])
+        withheld |= dict.fromkeys(one.id for one in held if not request.admits(one))
         if len(page) < PAGE:
             break
         before = page[-1].id
@@ -86,7 +128,7 @@ def _exported(
     tx: Transaction, memory: Memory, scope: Scope, *, among: Collection[MemoryId], history: bool
 ) -> ExportedMemory:
     return ExportedMemory(
-        memory=memory,
+        memory=memory.unmarked,
         entities=tuple(one.name for one in tx.entities.of_memory(memory.id, scope=scope)),
         history=tuple(tx.history.of(memory.id)) if history else (),
         links=tuple(

@@ -29,7 +29,7 @@ from engramdb.http.idempotency import IdempotencyKeys
 from engramdb.http.load_shedding import Load, LoadShedding
 from engramdb.http.openapi import describe
 from engramdb.http.requests import RequestIds, reply
-from engramdb.http.routes import verb_routes
+from engramdb.http.routes import UNREADABLE, verb_routes
 from engramdb.http.telemetry import HEALTH, METRICS, PROBES, Meter, Probes, RequestMetrics, RequestSpans
 from engramdb.http.tokens import OWN_FILE
 from engramdb.web.page import page_routes, static_files
@@ -46,7 +46,7 @@ CORS_REQUEST_HEADERS: Final = (
 )
 CORS_RESPONSE_HEADERS: Final = (
     *("ETag", "Link", "Retry-After", "WWW-Authenticate"),
-    *(idempotency.REPLAYED, requests.HEADER),
+    *(idempotency.REPLAYED, requests.HEADER, UNREADABLE),
 )
 TOKEN_HINT: Final = f"Send Authorization: Bearer, with what {OWN_FILE} holds or `engram token create` gives."
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 
 from engramdb import __version__
 from engramdb.http import events, idempotency
@@ -188,7 +188,9 @@ class Answers:
         known = list(dict.fromkeys(kind for kind in kinds if kind is not None))
         found, self.defined = msgspec.json.schema_components(known, ref_template=REFERENCE + "{name}")
         self._schemas = dict(zip(known, found, strict=True))
-        for value in _named_in(known):
+        named = _named_in(known)
+        self.defined = {one.__name__: self.defined[one.__name__] for one in named}
+        for value in named:
             schema = self.defined[value.__name__]
             if is_choice(value):
                 schema |= {"type": "string", "enum": in_order(value)}
@@ -226,7 +228,7 @@ def _named_in(kinds: Iterable[Any]) -> set[Any]:
             found.add(kind)
         elif is_struct(kind) and kind not in found:
             found.add(kind)
-            waiting += get_type_hints(kind).values()
+            waiting += [hint for hint in get_type_hints(kind).values() if not _is_never_shown(hint)]
     return found
 
 
@@ -234,13 +236,19 @@ def _describe_value(schema: dict[str, Any], value: type[Struct]) -> None:
     """Put in what each field means, and that all of them are there."""
     meanings, hints = field_meanings(value), get_type_hints(value)
     schema["description"] = summary(value)
-    schema["required"] = list(schema["properties"])
+    shown = {name: one for name, one in schema["properties"].items() if not _is_never_shown(hints[name])}
+    schema |= {"properties": shown, "required": list(shown)}
     for name, one in schema["properties"].items():
         one.pop("default", None)
         if datetime in (inside := _types_in(hints[name])) and str not in inside:
             _tell_moments(one)  # msgspec tells them only where a time zone is demanded
         if name in meanings:
             one["description"] = " ".join(meanings[name].split())
+
+
+def _is_never_shown(hint: Any) -> bool:
+    """Return whether a field is kept for ourselves: unset in every answer."""
+    return UnsetType in get_args(hint)
 
 
 def _types_in(kind: Any) -> set[Any]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import msgspec
 from msgspec import Struct
@@ -18,7 +18,7 @@ from starlette.routing import Route
 from engramdb.errors import InvalidContent, InvalidQuery
 from engramdb.http import etags
 from engramdb.http.requests import read_body_as, read_query_as, reply, reply_memory, reply_read, reply_with
-from engramdb.values import Memory
+from engramdb.values import Memory, MemoryList
 from engramdb.values.query import MAX_LIMIT, check_limit
 from engramdb.verbs.table import VERBS
 from engramdb.verbs.verb import Page, Request, Verb, fields_of
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
 
 One = TypeVar("One")
+UNREADABLE: Final = "Engram-Unreadable"
+"""Names the memories that a list lacks because their rows are damaged."""
 _CURSOR_BYTES: Final = 9
 _DIGITS: Final = 19
 """Of the largest number that a store gives."""
@@ -40,6 +42,8 @@ class ListPage(Struct, Generic[One], frozen=True):
 
     entries: Sequence[One]
     following: str | None
+    unreadable: tuple[str, ...] = ()
+    """The ids of entries that the list lacks because they cannot be read."""
 
 
 def paged_by_engine(engram: Engram, asked: Request, rule: PageRule) -> ListPage[Any]:
@@ -49,6 +53,8 @@ def paged_by_engine(engram: Engram, asked: Request, rule: PageRule) -> ListPage[
     found = msgspec.structs.replace(asked, limit=min(limit + 1, MAX_LIMIT)).call(engram)
     newest_first = found[::-1] if rule.is_reversed else found
     cut = shown(newest_first, lambda one: getattr(one, rule.key), limit=limit)
+    if isinstance(found, MemoryList):
+        return msgspec.structs.replace(cut, unreadable=found.unreadable)
     return ListPage(cut.entries[::-1], cut.following) if rule.is_reversed else cut
 
 
@@ -168,9 +174,12 @@ class VerbEndpoint:
         known = request.headers.get("if-none-match")
         if self._page is None:
             return self._reply(asked.call(self._engram), known=known)
-        value, cursor = self._paged(asked, self._page, given)
-        following = next_address(request, self._page.cursor, cursor)
-        return reply_read(value, known=known, following=following)
+        found = self._paged(asked, self._page, given)
+        following = next_address(request, self._page.cursor, found.following)
+        response = reply_read(found.entries, known=known, following=following)
+        if found.unreadable:
+            response.headers[UNREADABLE] = ", ".join(quote(one) for one in found.unreadable)
+        return response
 
     def _carry_out(self, body: bytes, if_match: str | None) -> Response:
         asked = read_body_as(self._verb.request, body)
@@ -179,11 +188,10 @@ class VerbEndpoint:
         named, seen = etags.expected(self._engram, asked, if_match)
         return self._reply(named.call(self._engram, expected_version=seen))
 
-    def _paged(self, asked: Request, page: Page, given: dict[str, str]) -> tuple[Any, str | None]:
+    def _paged(self, asked: Request, page: Page, given: dict[str, str]) -> ListPage[Any]:
         if page.cut:
-            return cut_by_server(asked.call(self._engram), page, given)
-        found = paged_by_engine(self._engram, asked, page)
-        return found.entries, found.following
+            return ListPage(*cut_by_server(asked.call(self._engram), page, given))
+        return paged_by_engine(self._engram, asked, page)
 
     def _check_cursor(self, request: HttpRequest) -> None:
         """Refuse a cursor that is no number as one that is not there, where entries have numbers."""

@@ -184,6 +184,13 @@ class NamedTokens:
         """Return the named tokens that were not revoked."""
         return tuple(one for one in self.ever() if one.revoked_at is None)
 
+    def get(self, name: str) -> Grant:
+        """Return the token of this name that was not revoked."""
+        for one in self.list():
+            if one.name == name:
+                return one
+        raise InvalidSettings(f"there is no token called {name!r}", hint="See `engram token list`.")
+
     def ever(self) -> tuple[Grant, ...]:
         """Return every named token, also revoked ones; the file is read again only after it was written."""
         try:
@@ -238,12 +245,10 @@ class NamedTokens:
             file.put((*known, grant))
         return token
 
-    def revoke(self, name: str, *, now: datetime) -> None:
-        """Revoke a token: it lets nobody in from the next request on."""
+    def revoke(self, name: str, *, now: datetime) -> Grant:
+        """Revoke a token and return what it was: it lets nobody in from the next request on."""
         with _Rewriting(self._path) as file:
-            known = self.ever()
-            if not any(one.name == name and one.revoked_at is None for one in known):
-                raise InvalidSettings(f"there is no token called {name!r}", hint="See `engram token list`.")
+            known, found = self.ever(), self.get(name)
             at = _written(now)
             changed = [
                 msgspec.structs.replace(one, revoked_at=at)
@@ -253,6 +258,7 @@ class NamedTokens:
             ]
             revoked = [one for one in changed if one.revoked_at is not None][-MAX_REVOKED:]
             file.put((*(one for one in changed if one.revoked_at is None), *revoked))
+        return found
 
     # --- when each was last used ----------------------------------------------------------------------------
 

@@ -505,6 +505,7 @@ def draft_of(record: SourceStatement, scope: Scope) -> Draft:
         pinned=record.pinned,
         forget_after=record.forget_after,
         flags=record.flags,
+        security=record.security,
     )
 
 

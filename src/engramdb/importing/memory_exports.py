@@ -12,7 +12,18 @@ from engramdb.exporting.export import FORM, MARK
 from engramdb.importing.json_stream import JsonObject, objects_by_time
 from engramdb.importing.source import BrokenRecord, Record, SourceFile, SourceLink, SourceStatement
 from engramdb.text import fields
-from engramdb.values import BELIEVED, GLOBAL, EdgeType, Kind, Layer, MemoryType, Moment, Scope, Status
+from engramdb.values import (
+    BELIEVED,
+    GLOBAL,
+    EdgeType,
+    Kind,
+    Layer,
+    MemoryType,
+    Moment,
+    Scope,
+    SecurityTier,
+    Status,
+)
 from engramdb.values.memory import DREAMT, INJECTION
 from engramdb.values.reading import Force, Lasting
 
@@ -87,6 +98,7 @@ def _engram_statement(one: JsonObject) -> SourceStatement | BrokenRecord:
         lasting=_word(Lasting, value.get("lasting")),
         pinned=value.get("pinned") is True,
         flags=(INJECTION,) if INJECTION in fields.sequence(value.get("flags")) else (),
+        security=_word(SecurityTier, value.get("security")) or SecurityTier.CLEARTEXT,
         scope=scope,
         links=tuple(_engram_links(fields.sequence(value.get("links"))[:MAX_LINKS])),
     )

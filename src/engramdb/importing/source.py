@@ -24,7 +24,7 @@ from typing import IO, TypeAlias
 from msgspec import Struct
 
 from engramdb.errors import ContentTooLarge, InvalidContent
-from engramdb.values import GLOBAL, EdgeType, Kind, Layer, MemoryType, Moment, Role, Scope
+from engramdb.values import GLOBAL, EdgeType, Kind, Layer, MemoryType, Moment, Role, Scope, SecurityTier
 from engramdb.values.memory import Voice
 from engramdb.values.reading import Force, Lasting
 
@@ -76,6 +76,8 @@ class SourceStatement(Struct, frozen=True, kw_only=True):
     """Where it was known; each part counts where the import leaves it open."""
     flags: tuple[str, ...] = ()
     """Warnings that it had there, which stay."""
+    security: SecurityTier = SecurityTier.CLEARTEXT
+    """How well it was protected there; it never gets less here."""
     links: tuple[SourceLink, ...] = ()
     """What it has to do with, of the same source."""
 

@@ -66,6 +66,7 @@ from engramdb.values import (
     Status,
 )
 from engramdb.values.memory import DOCUMENT_EXTRACTOR
+from engramdb.vault.finding import FindsPersonalData
 from engramdb.vault.indexing import passage
 
 NEAR_SHARE = 0.25
@@ -109,10 +110,13 @@ class WritePipeline(Struct, frozen=True, kw_only=True):
     hostility: JudgesHostility | None = None
     """What is asked beside the patterns whether a text tries to steer a later agent."""
 
+    personal: FindsPersonalData | None = None
+    """What is asked beside the rules which words of a text are private."""
+
     @property
     def screen(self) -> Screen:
-        """What tells attempts to steer an agent from statements."""
-        return Screen(self.policy, self.hostility)
+        """What tells attempts to steer an agent from statements, and private words from others."""
+        return Screen(self.policy, self.hostility, self.personal)
 
 
 class Prepared(Struct, frozen=True):

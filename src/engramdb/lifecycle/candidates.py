@@ -25,7 +25,7 @@ from engramdb.text.affect import affect, sentiment
 from engramdb.text.detail import levels
 from engramdb.text.identity import WITHHELD_WORDS, fingerprint_of
 from engramdb.text.moments import named_times
-from engramdb.text.pii import CONCEALED, conceal_secrets, holds_more
+from engramdb.text.pii import CONCEALED, EVERYDAY, PiiScan, conceal, holds_more
 from engramdb.text.relations import read_statement
 from engramdb.text.traits import infer_traits, topic_terms
 from engramdb.text.validity import read_validity
@@ -42,8 +42,10 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.memory import DREAMT, INJECTION, SUMMED_UP
+from engramdb.values.privacy import PiiKind, PiiSpan
 from engramdb.values.query import parse_enum
-from engramdb.vault.masking import Secrets, mask_memory, scan_memory
+from engramdb.vault.finding import FindsPersonalData, find_private
+from engramdb.vault.masking import Secrets, mask_memory, scan_memory, scan_text
 
 
 class Candidate(Struct, frozen=True):
@@ -99,7 +101,8 @@ def candidate(
         replaces=claim.replaces,
         **_times(draft, memory, now=now, date_order=date_order),
     )
-    memory = enriched(memory, outcome=draft.outcome) if enrich else memory.evolve(security=_tier(memory))
+    memory = protected(classified(memory, screen.personal), draft.security)
+    memory = enriched(memory, outcome=draft.outcome) if enrich else memory
     if draft.extractor is not None and memory.security is SecurityTier.CONFIDENTIAL:
         memory = memory.evolve(importance=SECRET_IMPORTANCE)
     return Candidate(
@@ -304,15 +307,45 @@ def _lent(words: str, screen: Screen) -> str:
 
     A harmless "yes" carries neither the secret nor the orders that stood in the question.
     """
-    return conceal_secrets(words) if screen.is_clean(words) else WITHHELD_WORDS
+    if not screen.is_clean(words):
+        return WITHHELD_WORDS
+    return conceal(words, scan_words(words, screen.personal))
 
 
-def _tier(memory: Memory) -> SecurityTier:
-    """Return the protection that a memory needs for its own words and for those that it leans on."""
-    tier = scan_memory(memory).tier
+def classified(memory: Memory, finder: FindsPersonalData | None = None) -> Memory:
+    """
+    Return a memory with where private words stand in it, and with the protection that it needs.
+
+    That is for its own words and for those that it leans on.
+    """
+    if not isinstance(memory.private, tuple):
+        before = memory.answers or (memory.refers_to[-1] if memory.refers_to else "")
+        found = find_private(memory.content, scan_memory(memory), finder, before=before)
+        memory = memory if found is None else memory.evolve(private=found.findings)
+    own = scan_memory(memory)
     lent = (words for words in (memory.answers, *memory.refers_to) if words)
-    is_more = tier is SecurityTier.CLEARTEXT and any(holds_more(words, memory.content) for words in lent)
-    return SecurityTier.SENSITIVE if is_more else tier
+    is_more = own.tier is SecurityTier.CLEARTEXT and any(
+        not scan_words(words, finder).kinds <= own.kinds | EVERYDAY for words in lent
+    )
+    if is_more and isinstance(memory.private, tuple):  # who looks again may have no finder
+        memory = memory.evolve(private=(*memory.private, PiiSpan(0, 0, PiiKind.PERSONAL)))
+    return memory.evolve(security=SecurityTier.SENSITIVE if is_more else own.tier)
+
+
+def protected(memory: Memory, least: SecurityTier) -> Memory:
+    """Return a memory with at least this much protection, whatever was found in its words."""
+    tiers = list(SecurityTier)  # from the least protected to the most
+    if tiers.index(memory.security) >= tiers.index(least):
+        return memory
+    kind = PiiKind.CREDENTIAL if least is SecurityTier.CONFIDENTIAL else PiiKind.PERSONAL
+    found = (*scan_memory(memory).findings, PiiSpan(0, 0, kind))  # nobody knows where it stands
+    return memory.evolve(security=least, private=found)
+
+
+def scan_words(words: str, finder: FindsPersonalData | None) -> PiiScan:
+    """Return what words hold that stand alone, by rules and by a finder where there is one."""
+    rules = scan_text(words)
+    return find_private(words, rules, finder) or rules
 
 
 def _with_source(made: Provenance) -> Provenance:
@@ -322,13 +355,13 @@ def _with_source(made: Provenance) -> Provenance:
 
 def enriched(memory: Memory, *, outcome: TaskOutcome | None = None) -> Memory:
     """Return the memory with security tier, affect, traits and levels of detail."""
-    classified = memory.evolve(security=_tier(memory))
-    felt = affect(open_words(classified), outcome=outcome, is_correction=memory.category == "correction")
-    is_secret = classified.security is SecurityTier.CONFIDENTIAL
-    shown = mask_memory(classified) if is_secret else classified
-    return classified.evolve(
+    memory = classified(memory)
+    felt = affect(open_words(memory), outcome=outcome, is_correction=memory.category == "correction")
+    is_secret = memory.security is SecurityTier.CONFIDENTIAL
+    shown = mask_memory(memory) if is_secret else memory
+    return memory.evolve(
         affect=felt,
-        traits=infer_traits(open_words(classified), sentiment=sentiment(felt)),
+        traits=infer_traits(open_words(memory), sentiment=sentiment(felt)),
         detail=levels(
             shown.content,
             subject=shown.subject,

@@ -24,6 +24,7 @@ from engramdb.values import (
     Moment,
     Provenance,
     Scope,
+    SecurityTier,
     TaskOutcome,
 )
 from engramdb.values.reading import Force, Lasting
@@ -86,6 +87,8 @@ class Draft(Struct, frozen=True, kw_only=True):
     """What stands around it where it was found, which is screened with it and not stored."""
     flags: tuple[str, ...] = ()
     """Warnings that it had where it comes from; they stay."""
+    security: SecurityTier = SecurityTier.CLEARTEXT
+    """The least protection that it gets, as where it comes from had it."""
     outcome: TaskOutcome | None = None
     """How the task went that it reports on, which colors its affect."""
 

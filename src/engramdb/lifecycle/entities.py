@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from engramdb.store.contract import Transaction
@@ -280,12 +281,12 @@ def introduce(tx: Transaction, memory: Memory, *, names: Sequence[str] = (), now
     """
     if memory.security is SecurityTier.CONFIDENTIAL:
         names = Secrets.of(memory).without(names)
-        memory = memory.evolve(content=mask_memory(memory).content.replace(CONCEALED, "…"))
+        memory = memory.evolve(content=mask_memory(memory).content.replace(CONCEALED, "…"), private=UNSET)
     speaker = memory.provenance.speaker
     told = stated_aliases(memory.content, speaker=speaker)
     found = register(
         tx,
-        memory if told.rest == memory.content else memory.evolve(content=told.rest),
+        memory if told.rest == memory.content else memory.evolve(content=told.rest, private=UNSET),
         speaker=speaker,
         names=(*names, *_first_person(memory.content, speaker), *_owners(told.rest)),
         now=now,

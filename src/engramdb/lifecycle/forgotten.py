@@ -57,6 +57,7 @@ from engramdb.values import (
 )
 from engramdb.values.memory import RETURNED
 from engramdb.values.reading import PairJudgment, PairRelation
+from engramdb.vault.finding import relocate
 
 ALIKE_FROM: Final = 0.8
 """From this resemblance on two wordings count as one, unless they name different things."""
@@ -349,7 +350,12 @@ class ForgottenStatements:
             if len(self._turns) >= MAX_TURNS_AT_HAND:
                 self._turns.clear()
             self._turns[name] = content
-        return turn if content == turn.content else replace(turn, content=content)
+        if content == turn.content:
+            return turn
+        found = turn.private
+        if isinstance(found, tuple):
+            found = tuple(sorted(set(relocate(found, turn.content, content))))
+        return replace(turn, content=content, private=found)
 
     def _without(
         self, tx: Transaction, text: str, known: Sequence[_KeyedMarks], *, session: str | None

@@ -46,7 +46,7 @@ FLAGS, SOURCE = "flags", "source"
 UNRECORDED = frozenset(
     {
         *("id", "scope", "created_at", "updated_at", "access", "box", "surprise"),
-        *("content", "statement", "verbatim", "detail", "traits", "moments", "claims", "force"),
+        *("content", "private", "statement", "verbatim", "detail", "traits", "moments", "claims", "force"),
         *("subject", "predicate", "object", "is_negated", "replaces", "answers", "refers_to"),
     }
 )

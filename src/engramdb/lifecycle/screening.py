@@ -9,6 +9,7 @@ window) or refused, which happens only on overwhelming evidence and never to a p
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, Protocol
 
@@ -18,9 +19,9 @@ from engramdb.erasable_cache import cached
 from engramdb.errors import EngramError, InjectionBlocked
 from engramdb.policy import CapturePolicy
 from engramdb.text.injection import scan
-from engramdb.text.normalize import lazy
 from engramdb.text.sentences import sentences
 from engramdb.values import Actor, ActorKind, Provenance, Role, Source, Voice
+from engramdb.vault.finding import FindsPersonalData
 
 JUDGED: Final = "hostile wording"
 """The reason that is given where the judge and no pattern found something."""
@@ -54,13 +55,11 @@ class Screening(Struct, frozen=True):
 
 HARMLESS_BELOW: Final = 0.05
 """Below this chance a judge overrules patterns: "Ann told Bob to ignore the instructions of the manual"."""
-JUDGED_FROM: Final = 0.2
-"""From this chance on a judge flags what is not a person's, whatever patterns say (docs/lab/0060)."""
-MIN_WORDS: Final = 3
-"""A link alone gives no order; the patterns look at it all the same."""
-_LINK: Final = lazy(r"\w{2,10}://\S+")
 MAX_SENTENCES: Final = 12
-"""Of a text, judged one by one as well: harmless sentences before an order would hide it in the whole."""
+"""Of a text, judged one by one as well: harmless sentences around an order would hide it in the whole."""
+TOGETHER: Final = 3
+"""So many sentences are judged at once behind those, up to the end of what a memory may hold."""
+MAX_PARTS: Final = 80
 
 
 class Screen(Struct, frozen=True):
@@ -68,11 +67,13 @@ class Screen(Struct, frozen=True):
 
     policy: CapturePolicy
     judge: JudgesHostility | None = None
+    personal: FindsPersonalData | None = None
+    """Finds private words beside the rules; asked once, when a text is stored."""
 
     def screen(self, text: str, *, origin: Authorship = Authorship.OTHER) -> Screening:
         """Return how suspicious a text is for somebody's words, and what follows from that."""
         found = scan(text)
-        chance = self._chance(text, found.score)
+        chance = self._chance(text)
         is_person = origin is Authorship.PERSON
         policy = self.policy
         may_overrule = is_person or found.score < policy.injection_reject_above
@@ -83,7 +84,7 @@ class Screen(Struct, frozen=True):
         return Screening(
             score=score,
             reasons=found.reasons or (JUDGED,),
-            is_flagged=score >= flag_above or (not is_person and (chance or 0.0) >= JUDGED_FROM),
+            is_flagged=score >= flag_above,
             is_refused=not is_person and is_sure,  # neither a judge nor patterns refuse alone
         )
 
@@ -91,17 +92,23 @@ class Screen(Struct, frozen=True):
         """Return whether a text may stand in an automatic window."""
         return not self.screen(text, origin=origin).is_flagged
 
-    def _chance(self, text: str, patterns: float) -> float | None:
-        if self.judge is None or len(_LINK.sub(" ", text).split()) < MIN_WORDS:
+    def _chance(self, text: str) -> float | None:
+        if self.judge is None:
             return None
         try:
-            whole = self.judge.chance(text, patterns=patterns)
-            parts = sentences(text)[:MAX_SENTENCES]
-            if len(parts) < 2:
-                return whole
-            return max(whole, *(self.judge.chance(one, patterns=scan(one).score) for one in parts))
+            return max(self.judge.chance(one, patterns=scan(one).score) for one in _parts(text))
         except EngramError:  # noted in health; the patterns decide alone
             return None
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield a text, and where it has several sentences each of the first, and then a few at a time."""
+    yield text
+    found = sentences(text)
+    if len(found) > 1:
+        yield from found[:MAX_SENTENCES]
+        for start in range(MAX_SENTENCES, min(len(found), MAX_PARTS * TOGETHER), TOGETHER):
+            yield " ".join(found[start : start + TOGETHER])
 
 
 @cached(5000)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from engramdb.errors import StatementForgotten, StatusNotAllowed
@@ -294,7 +294,7 @@ class MemoryWriter(Struct, frozen=True):
     def erase(self, memory: Memory, *, reason: str) -> Memory:
         """Take the words of a memory, and of what was derived from it, out of the file for good."""
         self._release_disputed(memory)
-        gone = memory.evolve(status=Status.ERASED, content="", updated_at=self.now)
+        gone = memory.evolve(status=Status.ERASED, content="", private=UNSET, updated_at=self.now)
         key = self.tx.memories.replace(gone)
         self.tx.terms.remove(key)
         self.tx.vectors.remove(key)

@@ -41,6 +41,7 @@ from engramdb.values import (
     ForgottenMemory,
     Gap,
     Memory,
+    MemoryList,
     Missing,
     Reasoned,
     Recall,
@@ -53,7 +54,7 @@ from engramdb.values import (
     Window,
 )
 from engramdb.values.insight import DreamReport, StepReport
-from engramdb.values.recall import TimelineEntry
+from engramdb.values.recall import TimelineEntry, unreadable_notes
 from engramdb.verbs.memories import Unlinked
 from engramdb.verbs.table import in_order
 from engramdb.verbs.verb import Verb, flat_fields
@@ -260,12 +261,17 @@ ACTS = Tool(
 )
 
 
-def _listed(request: Any, found: Sequence[Memory]) -> ToolAnswer:
+def _listed(request: Any, found: MemoryList) -> ToolAnswer:
     following = found[-1].id if len(found) == request.limit else None
     text = listed(found) or "There are no such memories."
     if following:
         text += f"\nThere may be more: before={short(following)}"
-    return ToolAnswer(text, {"memories": [shape(memory) for memory in found], "next": following})
+    values: dict[str, Any] = {"memories": [shape(memory) for memory in found], "next": following}
+    if found.unreadable:
+        missing = unreadable_notes(found.unreadable)
+        text = "\n".join([text, *shortfalls(missing)])
+        values["missing"] = missing_shape(missing)
+    return ToolAnswer(text, values)
 
 
 LIST = Tool(

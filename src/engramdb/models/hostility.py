@@ -1,27 +1,27 @@
 """
-How likely a text is to be an attempt to steer a later agent: a linear head, with and without the model pack.
+How likely a text is to be an attempt to steer a later agent: by the guard model, else by a linear head.
 
-Without the pack it sees the words, the built-in embedding, and the concepts of `text.steering`, which are the
-same in all languages; with it, the states of the reader's network too. Disguised and encoded text is read as
-what it spells, long text in pieces; the most suspicious reading counts. How well: docs/lab/0060-injection.md.
+The head sees the words, the built-in embedding, and the concepts of `text.steering`, which are the same in
+all languages. Disguised and encoded text is read as what it spells, too; the most suspicious reading counts.
+How well: docs/lab/0060-injection.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import combinations_with_replacement
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engramdb.models.reader import Utterance
 from engramdb.models.reader_head import features as reader_features
-from engramdb.models.reader_pack import PackReader
 from engramdb.text.injection import fold, readings, split_words
+from engramdb.text.normalize import lazy
 from engramdb.text.steering import CONCEPTS, steering_words
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -37,14 +37,15 @@ PIECE_CHARACTERS: Final = 1_200
 RUNS: Final = (3, 4, 5)
 MULTIPLIERS: Final = np.array([2654435761, 2246822519, 3266489917, 668265263, 374761393], np.uint32)
 """Of the hash of a run of letters: large odd numbers."""
-NETWORK_FROM: Final = -6.0
-"""Below this logit the small head is believed, and the network is not asked."""
-SMALL_SHARE: Final = 0.67
-"""Of the small head where both judge: the network knows little of other languages than English."""
-FLAG_LINE: Final = 0.45
+FLAG_LINE: Final = 0.35
 """Where the fitted threshold lies on the scale that is given out: the policy's line."""
-CONCEPT_WEIGHT, PAIR_WEIGHT, LETTER_WEIGHT, STATE_WEIGHT = 1.0, 0.6, 0.8, 1.0
+CONCEPT_WEIGHT, PAIR_WEIGHT, LETTER_WEIGHT = 1.0, 0.6, 0.8
 
+MIN_WORDS: Final = 3
+"""A link alone gives no order as far as the small head can tell; the patterns look at it all the same."""
+_LINK = lazy(r"\w{2,10}://\S+")
+_WORD = lazy(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]|[^\W_]+")
+"""Where no spaces stand between words, every letter counts as one."""
 MIN_CONCEPTS: Final = 2
 """A text without a pattern and with fewer concepts is not looked at further: most of a conversation."""
 _COMMON: Final = frozenset({"self", "you", "negation", "reported", "earlier", "always", "when"})
@@ -92,12 +93,6 @@ def _concepts(text: str) -> Floats:
     return np.concatenate([np.log1p(singles) * CONCEPT_WEIGHT, pairs * PAIR_WEIGHT])
 
 
-def state_features(states: Floats) -> Floats:
-    """Return the states of the reader's network on the scale of the others."""
-    length = max(float(np.linalg.norm(states)), 1e-9)
-    return np.asarray(states / length * STATE_WEIGHT * 4, np.float32)
-
-
 def pieces(text: str) -> Iterator[str]:
     """Yield a text whole where it is short, and otherwise in pieces that overlap."""
     words = text.split()
@@ -109,40 +104,38 @@ def pieces(text: str) -> Iterator[str]:
 
 
 @cache
-def _load() -> dict[str, tuple[Floats, float]]:
-    """Return weights and bias of each head; the bias has the fitted threshold in it."""
+def _load() -> tuple[Floats, float]:
+    """Return weights and bias of the head; the bias has the fitted threshold in it."""
     with np.load(SHIPPED) as stored:
-        return {
-            name: (
-                stored[f"{name}.weight"].astype(np.float32) * float(stored[f"{name}.scale"]),
-                float(stored[f"{name}.bias"]),
-            )
-            for name in ("small", "network")
-        }
+        weight = stored["weight"].astype(np.float32) * float(stored["scale"])
+        return weight, float(stored["bias"])
 
 
-def _logit(name: str, numbers: Floats) -> float:
-    weight, bias = _load()[name]
+def _logit(numbers: Floats) -> float:
+    weight, bias = _load()
     return float(numbers @ weight) + bias
 
 
-def _chance(logit: float) -> float:
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
+class ReadsHostility(Protocol):
+    """Tells how suspicious a text is, of any length: the guard model."""
+
+    def hostile_chance(self, text: str) -> float:
+        """Return the chance that a text tries to steer an agent."""
+        ...
 
 
 class HostilityJudge:
-    """
-    Judges by the small head, and what that does not find harmless by the network, where there is one.
+    """Judges by the guard model where there is one, and by the small head otherwise. Safe between threads."""
 
-    Safe to share between threads.
-    """
-
-    def __init__(self, open_network: Callable[[], PackReader] | None = None) -> None:
-        self._open = open_network
-        self._network: PackReader | None = None
+    def __init__(self, guard: ReadsHostility | None = None) -> None:
+        self._guard = guard
 
     def chance(self, text: str, *, patterns: float) -> float:
-        """Return the chance that a text tries to steer an agent; 0.45 is the line from which to act on it."""
+        """Return the chance that a text tries to steer an agent; 0.35 is the line from which to act on it."""
+        if self._guard is not None:
+            return max(self._guard.hostile_chance(reading) for _, reading in readings(text))
+        if len(_WORD.findall(_LINK.sub(" ", text))) < MIN_WORDS:
+            return patterns
         return max(
             self._piece(piece, patterns if not how else max(patterns, 0.3))
             for how, reading in readings(text)
@@ -152,11 +145,5 @@ class HostilityJudge:
     def _piece(self, text: str, patterns: float) -> float:
         if not patterns and len({one for _, one in steering_words(text)} - _COMMON) < MIN_CONCEPTS:
             return 0.0  # nothing in it speaks of what an assistant does
-        numbers = hostility_features(text, patterns)
-        small = _logit("small", numbers)
-        if self._open is None or small < NETWORK_FROM:
-            return _chance(small)
-        self._network = self._network or self._open()
-        states = state_features(self._network.states(text))
-        network = _logit("network", np.concatenate([numbers, states]))
-        return _chance(SMALL_SHARE * small + (1 - SMALL_SHARE) * network)
+        logit = _logit(hostility_features(text, patterns))
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))

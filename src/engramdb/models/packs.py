@@ -51,6 +51,8 @@ class Manifest(Struct, frozen=True):
     files: dict[str, PackFile]
     reader: str = ""
     """Version of the reader in it; empty in a pack that was added before there was one."""
+    guard: str = ""
+    """Version of the guard model in it, likewise."""
 
 
 # Made once, at import: threads that meet a type together for the first time can crash msgspec.
@@ -85,18 +87,20 @@ def pack_folder(name: str, home: Path) -> Path:
     return home / "models" / name
 
 
-def find_pack(name: str, home: Path) -> Pack | None:
+def find_pack(name: str, home: Path, *, network: str = "") -> Pack | None:
     """
     Return the pack, or nothing when it was never added.
 
-    Reads the manifest and the sizes of the files only; a folder without a sound manifest is an error.
+    Reads the manifest and the sizes of the files only, or of those of one network: a damaged one takes no
+    other along. A folder without a sound manifest is an error.
     """
     folder = pack_folder(name, home)
     if not folder.exists():
         return None
     manifest = _read_manifest(name, folder)
     for file_name, expected in manifest.files.items():
-        _check_size(name, folder / file_name, expected)
+        if file_name.startswith(network):
+            _check_size(name, folder / file_name, expected)
     return Pack(folder, manifest)
 
 
@@ -138,6 +142,9 @@ MIN_COSINE: Final = 0.97  # the right recipe gives 0.987 to 0.995 on these texts
 READER_VERSION: Final = "5"
 """Of the reader that this release brings, as `reader.npz` says itself; another one is not used."""
 READER_REFERENCE: Final = Path(__file__).parent / "reader_reference.json"
+GUARD_VERSION: Final = "5"
+"""Of the guard model that this release brings, as `guard.npz` says itself; another one is not used."""
+GUARD_REFERENCE: Final = Path(__file__).parent / "guard_reference.json"
 MAX_PROBABILITY_ERROR: Final = 0.15  # the right recipe gives up to 0.08 on these texts
 DOWNLOAD_SECONDS: Final = 1800.0
 ATTEMPTS_TO_PLACE: Final = 3
@@ -200,13 +207,15 @@ def add_pack(
         graph = _unpack(recipe, fetched, workshop)
         progress("quantizing the embedder", 0.6)
         model = _quantize(graph, workshop / e5.MODEL_FILE)
-        progress("checking the vectors", 0.75)
+        progress("checking the vectors", 0.7)
         _check_vectors(model)
-        progress("building the reader", 0.8)
-        network, heads = build_reader(graph, workshop)
-        progress("checking the reader", 0.9)
-        check_reader(network, heads)
-        pack = _place(recipe, (model, network, heads), home)
+        progress("building the reader", 0.75)
+        reader = build_reader(graph, workshop)
+        check_reader(*reader)
+        progress("building the guard model", 0.85)
+        guard = build_guard(graph, workshop)
+        check_guard(*guard)
+        pack = _place(recipe, (model, *reader, *guard), home)
     progress("done", 1.0)
     return pack
 
@@ -236,9 +245,14 @@ def _find_sound(name: str, home: Path) -> Pack | None:
 
 
 def _find_current(name: str, home: Path) -> Pack | None:
-    """Return the sound pack when it holds the reader of this release, too."""
+    """Return the sound pack when it holds the reader and the guard model of this release, too."""
     pack = _find_sound(name, home)
-    return pack if pack is not None and pack.manifest.reader == READER_VERSION else None
+    is_current = pack is not None and _versions(pack.manifest) == (READER_VERSION, GUARD_VERSION)
+    return pack if is_current else None
+
+
+def _versions(manifest: Manifest) -> tuple[str, str]:
+    return manifest.reader, manifest.guard
 
 
 def _require(*libraries: str) -> None:
@@ -347,14 +361,29 @@ def _check_vectors(model: Path) -> None:
 
 
 def build_reader(graph: Path, workshop: Path) -> tuple[Path, Path]:
-    """Merge the adapters that ship with the package into the weights; return the network and its heads."""
+    """Build the reader from the adapters that ship with the package; return the network and its heads."""
+    from engramdb.models import reader_pack  # noqa: PLC0415 - most commands compute nothing
+
+    return _build(graph, reader_pack.SHIPPED, workshop / reader_pack.NETWORK_FILE)
+
+
+def build_guard(graph: Path, workshop: Path) -> tuple[Path, Path]:
+    """Build the guard model from the adapters that ship with the package; return network and heads."""
+    from engramdb.models import guard_model  # noqa: PLC0415 - most commands compute nothing
+
+    return _build(graph, guard_model.SHIPPED, workshop / guard_model.NETWORK_FILE)
+
+
+def _build(graph: Path, shipped: Path, target: Path) -> tuple[Path, Path]:
+    """Merge shipped adapters into the weights, and write the heads without them beside the network."""
     from engramdb.models import encoder_graph, reader_pack  # noqa: PLC0415 - most commands compute nothing
 
-    adapters, smoothing = reader_pack.read_adapters()
+    adapters, smoothing = reader_pack.read_adapters(shipped)
     weights = encoder_graph.merged(encoder_graph.read_weights(graph), adapters)
-    network = encoder_graph.write_graph(weights, workshop / reader_pack.NETWORK_FILE, smoothing=smoothing)
-    reader_pack.write_heads(reader_pack.SHIPPED, workshop / reader_pack.HEADS_FILE)
-    return network, workshop / reader_pack.HEADS_FILE
+    network = encoder_graph.write_graph(weights, target, smoothing=smoothing)
+    heads = target.with_name(shipped.name)
+    reader_pack.write_heads(shipped, heads)
+    return network, heads
 
 
 def check_reader(network: Path, heads: Path) -> None:
@@ -376,6 +405,25 @@ def check_reader(network: Path, heads: Path) -> None:
                 )
 
 
+def check_guard(network: Path, heads: Path) -> None:
+    """Compare with what the float32 network made of a few texts when the adapters were written."""
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
+    from engramdb.models import guard_model  # noqa: PLC0415
+
+    model = guard_model.GuardNetwork(network, heads)
+    for one in json.loads(GUARD_REFERENCE.read_bytes()):
+        found = model.read(one["text"])
+        private = np.abs(1 - found.chances[:, 0] - np.asarray(one["private"], np.float32))
+        off = max(abs(model.chance(found) - one["hostile"]), float(private.mean()))
+        if not off <= MAX_PROBABILITY_ERROR:  # written so that a not-a-number fails too
+            raise ModelPackBroken(
+                f"the guard model is off: {off:.2f} from a recorded probability, at most"
+                f" {MAX_PROBABILITY_ERROR} expected",
+                hint="Upgrade onnx and onnxruntime, then add the pack again; nothing was kept.",
+            )
+
+
 def _place(recipe: Recipe, files: Sequence[Path], home: Path) -> Pack:
     """Write the pack beside its place, then move it in with one rename."""
     target = pack_folder(recipe.name, home)
@@ -390,12 +438,13 @@ def _place(recipe: Recipe, files: Sequence[Path], home: Path) -> Pack:
 
 
 def _fill(staging: Path, recipe: Recipe, files: Sequence[Path]) -> None:
-    from engramdb.models import reader_pack  # noqa: PLC0415 - most commands compute nothing
+    from engramdb.models import guard_model, reader_pack  # noqa: PLC0415 - most commands compute nothing
 
     kept = {one.name: PackFile(hash_file(one), one.stat().st_size) for one in files}
     source = f"{recipe.requirement}, SHA-256 {recipe.wheel_sha256}"
     reader = READER_VERSION if reader_pack.NETWORK_FILE in kept else ""
-    manifest = Manifest(recipe.name, recipe.dimension, recipe.revision, source, kept, reader)
+    guard = GUARD_VERSION if guard_model.NETWORK_FILE in kept else ""
+    manifest = Manifest(recipe.name, recipe.dimension, recipe.revision, source, kept, reader, guard)
     for one in files:
         with one.open("rb") as content:
             _write_durably(staging / one.name, content.read())
@@ -419,7 +468,7 @@ def _move_in(staging: Path, recipe: Recipe, home: Path) -> Pack:
             if not target.exists():
                 raise
         present = _find_sound(recipe.name, home)
-        if present is not None and present.manifest.reader == ours.reader:
+        if present is not None and _versions(present.manifest) == _versions(ours):
             return present
         _set_aside(target)
     raise EmbeddingError(f"{target} could not be replaced", hint="Remove the folder and try again.")

@@ -224,10 +224,6 @@ class PackReader:
         """Return one reading per text."""
         return [self._reading(one) for one in texts]
 
-    def states(self, text: str) -> Floats:
-        """Return what the network makes of a text, for heads that are kept elsewhere."""
-        return self._open().pooled(spoken_by("user", text))
-
     @property
     def is_remote(self) -> bool:
         """It runs here."""

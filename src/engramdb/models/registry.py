@@ -18,12 +18,15 @@ from engramdb.models import e5, static
 from engramdb.models.chat import ChatModel
 from engramdb.models.e5 import E5Embedder
 from engramdb.models.embedder import Embedder
-from engramdb.models.packs import READER_VERSION, find_pack
+from engramdb.models.packs import GUARD_VERSION, READER_VERSION, find_pack
 from engramdb.models.static import StaticEmbedder
 
 if TYPE_CHECKING:
+    from engramdb.models.guard_model import GuardModel
     from engramdb.models.reader_pack import PackReader
 
+EMBEDDER_NETWORK, READER_NETWORK, GUARD_NETWORK = "model.", "reader.", "guard."
+"""How the names of the files of each network of the pack begin."""
 INTERFACES: Final = ("openai", "anthropic")
 
 
@@ -106,10 +109,11 @@ def available(home: Path) -> list[ModelCard]:
             e5.NAME,
             e5.DIMENSION,
             languages="English",
-            size_megabytes=68,
+            size_megabytes=103,
             is_installed=_is_installed(e5.NAME, home),
             good_for="The best recall on conversations; needs the extra `models` and about 10 ms a text. "
-            "Brings the reader, which can judge statements (setting `reader`).",
+            "Brings the reader, which can judge statements (setting `reader`), and the guard model, which "
+            "finds private words and attempts to steer an agent.",
         ),
     ]
 
@@ -133,14 +137,14 @@ def open_embedder(choice: str, home: Path, *, endpoint: Endpoint | None = None, 
 
 
 def _open_best(home: Path, threads: int) -> Embedder:
-    pack = find_pack(e5.NAME, home)
+    pack = find_pack(e5.NAME, home, network=EMBEDDER_NETWORK)
     if pack is None or not _runtime_is_installed():
         return StaticEmbedder()
     return E5Embedder(pack, threads=threads)
 
 
 def _open_e5(home: Path, threads: int) -> Embedder:
-    pack = find_pack(e5.NAME, home)
+    pack = find_pack(e5.NAME, home, network=EMBEDDER_NETWORK)
     if pack is None:
         raise EmbedderUnavailable(
             f"the model pack {e5.NAME!r} is not installed", hint=f"Add it: `engram models add {e5.NAME}`."
@@ -178,7 +182,7 @@ E5_READER: Final = f"{e5.NAME}/{READER_VERSION}"
 
 def open_reader(home: Path) -> PackReader:
     """Return the reader of the pack, not yet loaded; raises where this release's is not installed."""
-    pack = find_pack(e5.NAME, home)
+    pack = find_pack(e5.NAME, home, network=READER_NETWORK)
     if pack is None or not _runtime_is_installed():
         raise EmbedderUnavailable(
             "the model pack, which has the reader, is not installed",
@@ -197,10 +201,25 @@ def open_reader(home: Path) -> PackReader:
 def has_reader(home: Path) -> bool:
     """Return whether the pack with this release's reader is installed, without loading anything."""
     try:
-        pack = find_pack(e5.NAME, home)
+        pack = find_pack(e5.NAME, home, network=READER_NETWORK)
     except (ModelPackBroken, OSError):  # the reader of single sentences says so
         return False
     return pack is not None and pack.manifest.reader == READER_VERSION and _runtime_is_installed()
+
+
+def find_guard_model(home: Path) -> GuardModel | None:
+    """Return the guard model of the pack, not yet loaded, or None without one; raises where it is broken."""
+    pack = find_pack(e5.NAME, home, network=GUARD_NETWORK)
+    if pack is None or not _runtime_is_installed():
+        return None
+    if pack.manifest.guard != GUARD_VERSION:
+        raise ModelPackBroken(
+            "the model pack has no guard model of this release",
+            hint=f"Add it again: `engram models add {e5.NAME}`.",
+        )
+    from engramdb.models.guard_model import GuardModel  # noqa: PLC0415 - brings in NumPy
+
+    return GuardModel(pack)
 
 
 def _runtime_is_installed() -> bool:

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from engramdb.errors import AccessDenied, InvalidContent, MemoryChanged, SecurityError, StatusNotAllowed
 from engramdb.notebook.folder import Folder
-from engramdb.notebook.memories import ScopeMemories, is_withheld
+from engramdb.notebook.memories import ScopeMemories
 from engramdb.notebook.note import (
     EDITABLE,
     SHOWN_ONLY,
@@ -31,6 +31,7 @@ from engramdb.notebook.state import FileClaim, NoteEntry, Pairing, Passed, State
 from engramdb.text.fields import share
 from engramdb.text.front_matter import Value
 from engramdb.values import Layer, Memory, MemoryId, NotebookAct, NotebookChange, Status
+from engramdb.vault.masking import stays_out_of_files
 
 # Which labels in a note's front matter a person has changed.
 
@@ -305,7 +306,7 @@ class FromFiles(Struct):
     def _copied(self, claim: FileClaim) -> None:
         """Let the copy of a note go where its memory must not stand in a file any more."""
         standing = self.memories.standing(claim.memory_id)
-        if standing is not None and is_withheld(standing):
+        if standing is not None and stays_out_of_files(standing):
             if words_mark(claim.note.body) != words_mark(standing.content):
                 self._conflict(claim, standing)
             self.leaving.append(claim)

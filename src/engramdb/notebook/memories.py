@@ -18,7 +18,7 @@ from engramdb.lifecycle.admission import WritePipeline, correct
 from engramdb.lifecycle.change import ChangeRequest, relabel, set_layer, set_pinned, set_status
 from engramdb.lifecycle.drafts import Draft
 from engramdb.notebook.note import Note, truth
-from engramdb.text import fields, pii
+from engramdb.text import fields
 from engramdb.values import (
     Action,
     Actor,
@@ -160,8 +160,3 @@ class ScopeMemories(Struct, frozen=True, kw_only=True):
             reason=reason,
             expected_version=expected_version,
         )
-
-
-def is_withheld(memory: Memory) -> bool:
-    """Return whether a memory must not stand in a plain file."""
-    return pii.is_withheld(memory.content, memory.security)

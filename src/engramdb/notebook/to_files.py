@@ -18,7 +18,7 @@ from engramdb.errors import InvalidContent
 from engramdb.notebook.file_names import fact_path, wiki_link
 from engramdb.notebook.folder import Folder
 from engramdb.notebook.from_files import FromFiles
-from engramdb.notebook.memories import ScopeMemories, is_withheld
+from engramdb.notebook.memories import ScopeMemories
 from engramdb.notebook.note import file_mark, labels_of, shows, tags_of, words_mark, write_note
 from engramdb.notebook.pages import (
     EntityPage,
@@ -31,6 +31,7 @@ from engramdb.notebook.pages import (
 )
 from engramdb.notebook.state import FileClaim, NoteEntry, State, write_state
 from engramdb.values import Entity, Memory, MemoryId, NotebookAct, NotebookChange, NotebookReport
+from engramdb.vault.masking import stays_out_of_files
 
 MAX_CHANGES = 1000
 """Changes named in a report; all of them are counted."""
@@ -57,7 +58,7 @@ class ToFiles(Struct):
     def run(self) -> NotebookReport:
         """Write what differs, remove what is gone, and say what was done in both halves."""
         living = list(self.memories.shown() if self.taken.has_changed else self.taken.living.values())
-        shown = [memory for memory in living if not is_withheld(memory)]
+        shown = [memory for memory in living if not stays_out_of_files(memory)]
         self.withheld = {memory.id for memory in living}.difference(memory.id for memory in shown)
         spoken_of = self.memories.entities_of(shown)
         pages = entity_pages(list(zip(shown, spoken_of, strict=True)))

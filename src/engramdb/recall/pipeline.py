@@ -83,6 +83,7 @@ from engramdb.text.tokens import count_tokens
 from engramdb.values import Entity, Hit, Kind, Memory, Missing, Quality, Query, Reason, Recall, SaidTurn
 from engramdb.values.query import PRESENT, Then
 from engramdb.values.reading import Lasting
+from engramdb.values.recall import unreadable_notes
 from engramdb.vault.indexing import open_memory
 
 ANSWERS = "answers"
@@ -269,6 +270,7 @@ def recall(
     )
     wanted = query.limit + (CONSIDERED if with_explanation else SPARE)
     with sources.store.read() as tx:
+        unreadable = tx.memories.skip_unreadable()
         asking = _dated(tx, asking)
         ranked = _without_unhelpful(tx, asking, _rank(tx, asking))
         ranked = _reordered(tx, asking, read_by_judge(tx, asking, ranked))
@@ -284,6 +286,9 @@ def recall(
         with notes.timed("archived"):
             archived = find_archived(tx, asking, hits, answers=ranked.answers, words=ranked.words)
         said = _said(tx, asking, hits) if with_turns and falls_short(asking, hits) else None
+    notes.missing += unreadable_notes(
+        memory_id for memory_id, place in unreadable.items() if query.scope.sees(place)
+    )
     elapsed = (time.perf_counter() - started) * 1000
     shown = tuple(hits[: query.limit])
     quality = quality_of(asking, ranked, shown, milliseconds=elapsed)

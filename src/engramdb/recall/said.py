@@ -26,7 +26,7 @@ from engramdb.text.terms import distinct_terms, query_terms, retells
 from engramdb.values import Filters, Hit, Memory, Role, SaidTurn, Status, Turn
 from engramdb.values.memory import INJECTION
 from engramdb.vault.indexing import open_memory, open_turn
-from engramdb.vault.masking import mask_secrets
+from engramdb.vault.masking import mask_part
 
 if TYPE_CHECKING:
     from engramdb.recall.gather import KnowsForgotten
@@ -129,7 +129,7 @@ class SaidCandidate(Struct, frozen=True):
         """Return it as the answer shows it: believed no more than the ceiling, and no secret in it."""
         return SaidTurn(
             turn_id=self.turn.id,
-            excerpt=mask_secrets(self.excerpt.text, answering=answering),
+            excerpt=mask_part(self.turn, self.excerpt.text, answering=answering),
             role=self.turn.role,
             speaker=self.turn.speaker,
             session=self.turn.session,

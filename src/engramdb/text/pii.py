@@ -11,35 +11,16 @@ docs/lab/0007-pii-and-injection.md.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from engramdb.text import pii_codes, pii_numbers, pii_patterns, pii_people, pii_personal, pii_spoken
 from engramdb.text import pii_people as pii_homes
 from engramdb.text.pii_patterns import is_exact, undisguised
 from engramdb.values import SecurityTier
-
-
-class PiiKind(StrEnum):
-    """What sort of personal or secret thing a piece of text is."""
-
-    SSN = "ssn"
-    EMAIL = "email"
-    PAYMENT_CARD = "payment_card"
-    PERSON_NAME = "person_name"
-    LOCATION = "location"
-    CREDENTIAL = "credential"
-    PHONE = "phone"
-    POSTAL_ADDRESS = "postal_address"
-    GOVERNMENT_ID = "government_id"
-    BANK_ACCOUNT = "bank_account"
-    BIRTH_DATE = "birth_date"
-    HEALTH = "health"
-    INCOME = "income"
-
+from engramdb.values.privacy import PiiKind, PiiSpan
 
 CONFIDENTIAL = frozenset(
     {PiiKind.SSN, PiiKind.PAYMENT_CARD, PiiKind.CREDENTIAL, PiiKind.GOVERNMENT_ID, PiiKind.BANK_ACCOUNT}
@@ -50,25 +31,34 @@ EVERYDAY = frozenset({PiiKind.PERSON_NAME, PiiKind.LOCATION})
 """Kinds that every life is told with: labelled like the others, but not withheld from the owner's files."""
 
 
-class PiiSpan(Struct, frozen=True, order=True):
-    """Where one finding stands: `text[start:end]`."""
-
-    start: int
-    end: int
-    kind: PiiKind
-
-
 class PiiScan(Struct, frozen=True):
     """What was found in a text, and the tier that the worst of it asks for."""
 
     kinds: frozenset[PiiKind]
     tier: SecurityTier
     spans: tuple[PiiSpan, ...]
+    """Those whose place is known."""
 
+    @classmethod
+    def of(cls, spans: Iterable[PiiSpan]) -> PiiScan:
+        """Return what these findings amount to."""
+        found = set(spans)
+        kinds = frozenset(span.kind for span in found)
+        located = tuple(sorted(span for span in found if span.is_located))
+        return cls(kinds=kinds, tier=tier_of(kinds), spans=located)
+
+    @property
+    def findings(self) -> tuple[PiiSpan, ...]:
+        """The spans, and an empty one for each kind that is somewhere in the text: what is stored."""
+        located = {span.kind for span in self.spans}
+        return (*(PiiSpan(0, 0, kind) for kind in sorted(self.kinds - located)), *self.spans)
+
+
+_Finder = tuple[PiiKind, Callable[[str], Iterator[tuple[int, int]]]]
 
 # Strongest evidence first: a stretch of text that one kind has claimed is not claimed by a later one, so a
 # password in a URL is no e-mail address, a card is no phone number and a street is no mere location.
-_FINDERS: tuple[tuple[PiiKind, Callable[[str], Iterator[tuple[int, int]]]], ...] = (
+_FINDERS: tuple[_Finder, ...] = (
     (PiiKind.CREDENTIAL, pii_patterns.credentials),
     (PiiKind.CREDENTIAL, pii_spoken.told_secrets),
     (PiiKind.CREDENTIAL, pii_codes.named_codes),
@@ -86,6 +76,14 @@ _FINDERS: tuple[tuple[PiiKind, Callable[[str], Iterator[tuple[int, int]]]], ...]
     (PiiKind.LOCATION, pii_homes.locations),
     (PiiKind.PERSON_NAME, pii_people.person_names),
 )
+_PROOFS: tuple[_Finder, ...] = (
+    (PiiKind.CREDENTIAL, pii_patterns.issued_credentials),
+    (PiiKind.BANK_ACCOUNT, pii_numbers.ibans),
+    (PiiKind.PAYMENT_CARD, pii_numbers.issued_cards),
+    (PiiKind.SSN, pii_numbers.social_security_numbers),
+    (PiiKind.GOVERNMENT_ID, pii_numbers.checked_ids),
+)
+"""What finds the part of it that is certain by a vendor's form or by check digits."""
 
 
 CONCEALED = "[confidential]"
@@ -99,7 +97,7 @@ def classify(text: str, *, answering: str | None = None) -> PiiScan:
     What shows only once a disguise is undone counts for kinds and tier, and has no place. `answering` is what
     was said before that the text may answer: "hunter2" is a secret after "what is the password?".
     """
-    spans = _spans(text) + _answered(text, answering or "")
+    spans = _spans(text) + _answered(text, answering)
     kinds = frozenset(span.kind for span in spans)
     if pii_personal.is_about_health(text):
         kinds |= {PiiKind.HEALTH}
@@ -108,9 +106,21 @@ def classify(text: str, *, answering: str | None = None) -> PiiScan:
     return PiiScan(kinds=kinds, tier=tier_of(kinds), spans=tuple(sorted(set(spans))))
 
 
+def proven(text: str) -> frozenset[PiiSpan]:
+    """Return what is certain whatever stands around it; disguised, it has no place."""
+    found = {PiiSpan(start, end, kind) for kind, find in _PROOFS for start, end in find(text)}
+    if (plain := undisguised(text)) != text:
+        found |= {PiiSpan(0, 0, kind) for kind, find in _PROOFS if any(find(plain))}
+    return frozenset(found)
+
+
 def conceal_secrets(text: str, *, answering: str | None = None) -> str:
     """Return a text with what is confidential in it concealed; all of it where no one can say where it is."""
-    found = classify(text, answering=answering)
+    return conceal(text, classify(text, answering=answering))
+
+
+def conceal(text: str, found: PiiScan) -> str:
+    """Return a text with the secrets found in it concealed; all of it where their place is unknown."""
     if found.tier is not SecurityTier.CONFIDENTIAL:
         return text
     secrets = [span for span in found.spans if span.kind in CONFIDENTIAL]
@@ -124,8 +134,9 @@ def conceal_secrets(text: str, *, answering: str | None = None) -> str:
     return "".join([*kept, text[begin:]])
 
 
-def _answered(text: str, before: str) -> list[PiiSpan]:
-    found = list(pii_spoken.answered_secrets(text, before))
+def _answered(text: str, before: str | None) -> list[PiiSpan]:
+    """Return the secrets that a text gives away only as an answer to what was said before."""
+    found = list(pii_spoken.answered_secrets(text, before or ""))
     if before:
         found += pii_codes.answered_codes(text, before)
     return [PiiSpan(start, end, PiiKind.CREDENTIAL) for start, end in found]
@@ -160,17 +171,17 @@ def tier_of(kinds: frozenset[PiiKind]) -> SecurityTier:
     return SecurityTier.SENSITIVE if kinds else SecurityTier.CLEARTEXT
 
 
-def is_withheld(text: str, tier: SecurityTier) -> bool:
+def is_withheld(text: str, tier: SecurityTier, *, private: tuple[PiiSpan, ...] | UnsetType = UNSET) -> bool:
     """
     Return whether a text of this tier stays out of plain files, such as notes and exports.
 
     "I live in Oslo" and "my name is Maya" do not: a notebook without them tells nobody's life. Beside them
     nothing may stand that could make them exact, whether a finder knows it or not. Where nothing is found,
-    the tier comes from elsewhere and is taken at its word.
+    the tier comes from elsewhere and is taken at its word. `private` is what was found when it was stored.
     """
     if tier is not SecurityTier.SENSITIVE:
         return tier is SecurityTier.CONFIDENTIAL
-    kinds = classify(text).kinds
+    kinds = {one.kind for one in private} if isinstance(private, tuple) else classify(text).kinds
     return not kinds or not kinds <= EVERYDAY or is_exact(undisguised(text))
 
 

@@ -237,13 +237,35 @@ def payment_cards(text: str) -> Iterator[tuple[int, int]]:
             yield match.span()
 
 
-def bank_accounts(text: str) -> Iterator[tuple[int, int]]:
-    """Yield IBANs that pass their check, and account, sort and routing numbers that are called so."""
+_TEST_CARDS = frozenset(
+    {
+        *("4242424242424242", "4111111111111111", "4012888888881881", "4000056655665556"),
+        *("5555555555554444", "5105105105105100", "2223003122003222", "378282246310005"),
+        *("371449635398431", "6011111111111117", "6011000990139424", "30569309025904", "3530111333300000"),
+    }
+)
+"""Numbers that payment companies publish for tests: they pass the check and pay for nothing."""
+
+
+def issued_cards(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the card numbers that a bank may have given out: none that is published for tests."""
+    for start, end in payment_cards(text):
+        if re.sub(r"\D", "", text[start:end]) not in _TEST_CARDS:
+            yield start, end
+
+
+def ibans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield IBANs that pass their check."""
     for match in _IBAN.finditer(text):
         length = IBAN_CHARACTERS.get(match[0][:2].upper(), 0)
         end = _end_of(text, match.start(), length)
         if length and end and _is_iban(text[match.start() : end].replace(" ", "").replace("-", "")):
             yield match.start(), end
+
+
+def bank_accounts(text: str) -> Iterator[tuple[int, int]]:
+    """Yield IBANs that pass their check, and account, sort and routing numbers that are called so."""
+    yield from ibans(text)
     lower = text.lower()
     for match in _ACCOUNT.matches(text, lower):
         yield match.span()
@@ -265,6 +287,11 @@ def _end_of(text: str, start: int, length: int) -> int | None:
         position += 1
     alone = position >= len(text) or not text[position].isalnum()
     return position if seen == length and alone else None
+
+
+def _is_unchecked(_number: str) -> bool:
+    """Stand for the check of a number that has no check digit."""
+    return True
 
 
 # (what it looks like, which check it must pass, what must be said before it or None where the form is proof,
@@ -303,8 +330,8 @@ _GOVERNMENT: tuple[tuple[re.Pattern[str], Callable[[str], bool], re.Pattern[str]
         (r"\d{8,9}", is_dutch_id, r"\bbsn\b|burgerservice|sofi-?nummer", 8),
         (r"\d{4}[ -]?\d{4}[ -]?\d{4}", is_verhoeff, r"aadhaa?r|uidai", 12),
         (r"\d{4} ?\d{4} ?\d{4}", is_japanese_number, r"my ?number|マイナンバー|個人番号", 12),
-        (r"\d{6}-?[1-8]\d{6}", lambda _: True, r"주민등록|resident registration", 13),
-        (r"[A-Z]{3}[ABCFGHJLPT][A-Z]\d{4}[A-Z]", lambda _: True, r"\bpan\b", 4),
+        (r"\d{6}-?[1-8]\d{6}", _is_unchecked, r"주민등록|resident registration", 13),
+        (r"[A-Z]{3}[ABCFGHJLPT][A-Z]\d{4}[A-Z]", _is_unchecked, r"\bpan\b", 4),
     )
 )
 _DOCUMENT = cued(
@@ -323,15 +350,26 @@ _DOCUMENT = cued(
 )
 
 
-def government_ids(text: str) -> Iterator[tuple[int, int]]:
-    """Yield national numbers that pass their check, and what follows "passport", "licence" and the like."""
+def checked_ids(text: str) -> Iterator[tuple[int, int]]:
+    """Yield national numbers with a check digit that fits."""
+    yield from _national_ids(text, is_proof=True)
+
+
+def _national_ids(text: str, *, is_proof: bool) -> Iterator[tuple[int, int]]:
     digits = len(_DIGIT.findall(text))
-    if not digits:
-        return
     for form, check, cue, least in _GOVERNMENT:
-        for match in form.finditer(text) if digits >= least else ():
+        if digits < least or (is_proof and check is _is_unchecked):
+            continue
+        for match in form.finditer(text):
             if (cue is None or cue.search(_before(text, match.start()))) and check(match[0]):
                 yield match.span()
+
+
+def government_ids(text: str) -> Iterator[tuple[int, int]]:
+    """Yield national numbers that pass their check, and what follows "passport", "licence" and the like."""
+    if not _DIGIT.search(text):
+        return
+    yield from _national_ids(text, is_proof=False)
     for match in _DOCUMENT.matches(text, text.lower()):
         yield match.span("number")
 

@@ -185,7 +185,13 @@ _NUMBER_CODE = cued(
 
 _NAMES_OF_PASSWORDS = (
     r"passwords?|passwd|pwd|passphrase|passcode|passwort|kennwort|passwörter|contraseña|clave secreta|senha|"
-    r"mot de passe|wachtwoord|hasło|parola|пароль|密码|密碼|口令|パスワード|暗証番号|비밀번호"
+    r"mot de passe|wachtwoord|hasło|parola|пароль|密码|密碼|口令|パスワード|暗証番号|비밀번호|"
+    r"jelszó|salasana(?: on)?|lösenordet|passordet|passord|adgangskoden?|heslo|"
+    r"סיסמה|κωδικός|كلمة السر|كلمة المرور"
+)
+_CUES_OF_PASSWORDS = (
+    "pass,pwd,kennwort,contraseña,senha,mot de passe,wachtwoord,hasło,parola,пароль,jelszó,salasana,lösen,"
+    "adgangskode,heslo,סיסמה,κωδικός,كلمة"
 )
 _NAMES_OF_KEYS = (
     r"secret|token|api[_ -]?key|api[_ -]?token|access[_ -]?key|secret[_ -]?(?:access[_ -]?)"
@@ -197,17 +203,17 @@ _CONNECTOR = (
     r"(?P<link>['\"]?\s{0,3}(?::=|=>|=|:|：)\s{0,3}|\s{0,2}(?:是|为|は|は、)\s{0,2}|"
     r"['’]s\s|\?\s{1,2}(?:it(?:['’]s|\sis)\s|try\s)?|"
     r"\s(?:(?:for|of|to|at|in|on)\s(?:[\w'’-]{1,20}\s){1,4})?"
-    r"(?:is|was|ist|lautet|es|est|é|è|to|=)\s(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|(?P<comma>,)\s|\s)"
+    r"(?:is|was|ist|lautet|es|est|é|è|to|är|er|je|jest|היא|είναι|هي|reads|=)(?:\s|(?=[:=]))"
+    r"(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|(?P<comma>,)\s|\s)"
 )
 _ASSIGNED = cued(
-    "pass,pwd,kennwort,contraseña,clave,senha,mot de passe,wachtwoord,hasło,parola,пароль,密码,"
-    "密碼,口令,パスワード,暗証番号,비밀번호,"
+    f"{_CUES_OF_PASSWORDS},clave,密码,密碼,口令,パスワード,暗証番号,비밀번호,"
     "secret,token,key,credential,schlüssel,ключ,密钥,トークン,토큰",
     rf"(?i)(?:(?P<password>{_NAMES_OF_PASSWORDS})|(?P<key>{_NAMES_OF_KEYS}))(?![A-Za-z]){_CONNECTOR}"
     r"(?P<value>\"[^\"\n]{3,256}\"|'[^'\n]{3,256}'|[^\s\"'，。、]{3,256})",
 )
 _FAR_NAME = cued(
-    "pass,pwd,kennwort,contraseña,senha,mot de passe,wachtwoord,hasło,parola,пароль,şifre,lösen",
+    f"{_CUES_OF_PASSWORDS},şifre",
     rf"(?i)(?P<password>{_NAMES_OF_PASSWORDS}|şifre\w*|lösenord\w*)"
     r"(?:\s[\w'’-]{1,20}){1,8}?\s?(?P<link>[:=–—])\s{0,2}"
     r"(?P<value>\"[^\"\n]{3,256}\"|'[^'\n]{3,256}'|[^\s\"'，。、]{5,256})",
@@ -245,6 +251,18 @@ _KEY_ENTROPY_BITS = 2.8
 
 def credentials(text: str) -> Iterator[tuple[int, int]]:
     """Yield where secrets stand: vendor formats, private keys, logins in URLs and assigned values."""
+    yield from issued_credentials(text)
+    lower = text.lower()
+    for match in _NUMBER_CODE.matches(text, lower):
+        yield match.span(1)
+    for pattern in (_CODES, _PHRASE):
+        for match in pattern.matches(text, lower):
+            yield match.span("value")
+    yield from assigned(text)
+
+
+def issued_credentials(text: str) -> Iterator[tuple[int, int]]:
+    """Yield those that their form proves: vendor formats, private keys, logins in URLs and headers."""
     for form in (_VENDOR, _PEM):
         for match in form.finditer(text):
             yield match.span()
@@ -253,12 +271,6 @@ def credentials(text: str) -> Iterator[tuple[int, int]]:
         for match in pattern.matches(text, lower):
             if not is_placeholder(match[1]):
                 yield match.span(1)
-    for match in _NUMBER_CODE.matches(text, lower):
-        yield match.span(1)
-    for pattern in (_CODES, _PHRASE):
-        for match in pattern.matches(text, lower):
-            yield match.span("value")
-    yield from assigned(text)
 
 
 def assigned(text: str) -> Iterator[tuple[int, int]]:
@@ -284,6 +296,7 @@ def is_placeholder(value: str) -> bool:
 
 def _is_password(value: str, *, link: str) -> bool:
     """Return whether a value after "password" can be one: words of ordinary talk cannot."""
+    value = value.rstrip(":;!?.")
     letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
     symbols = any(not character.isalnum() and character not in "-'’.,/" for character in value)
     words = [part for part in value.split("-") if part.isalpha()]

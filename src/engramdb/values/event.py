@@ -68,6 +68,8 @@ class Action(StrEnum):
     WORKING_MEMORY = "working_memory"
     AUTHENTICATE = "authenticate"
     """A token was refused."""
+    CREATE_TOKEN = "create_token"  # noqa: S105 - the name of an action
+    REVOKE_TOKEN = "revoke_token"  # noqa: S105
     RECALL = "recall"
     CONTEXT = "context"
     LIST = "list"

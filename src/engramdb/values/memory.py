@@ -9,10 +9,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from engramdb.errors import StatusNotAllowed
+from engramdb.values.privacy import PiiSpan
 from engramdb.values.reading import Force, Lasting
 from engramdb.values.scope import GLOBAL, Scope
 
@@ -534,6 +535,9 @@ class Memory(Struct, frozen=True, kw_only=True):
     """Whether a person chose the layer, so that rules leave it there."""
     box: str | None = None
     """The box of the topic that it was stored under."""
+    private: tuple[PiiSpan, ...] | UnsetType = UNSET
+    """Where private words stand in `content`, as a model found when it was stored; unset: rules alone look.
+    Callers never get it, so it is absent from JSON."""
 
     @property
     def is_derived(self) -> bool:
@@ -654,7 +658,14 @@ class Memory(Struct, frozen=True, kw_only=True):
     @property
     def stated(self) -> Memory:
         """The same without what recalls and feedback count: equal for two looks if no one changed it."""
-        return self.evolve(access=AccessLog(), stability=0.0, strength=0.0, helped=0, unhelpful=0)
+        return self.evolve(
+            access=AccessLog(), stability=0.0, strength=0.0, helped=0, unhelpful=0, private=UNSET
+        )
+
+    @property
+    def unmarked(self) -> Memory:
+        """The same without where private words stand: as callers get it."""
+        return self if self.private is UNSET else self.evolve(private=UNSET)
 
     def is_over(self, now: datetime) -> bool:
         """Return whether its last day has passed: it is gone then, whenever a sweep comes to take it away."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -147,6 +147,22 @@ class Missing(Struct, frozen=True, kw_only=True):
     """The index."""
     reason: str
     """What went wrong."""
+
+
+UNREADABLE_ROW: Final = "its row is damaged; `engram doctor --salvage NEW` saves what can be read of it"
+
+
+class MemoryList(list[Memory]):
+    """Memories that were listed, and the ids of those that the list lacks because they cannot be read."""
+
+    def __init__(self, memories: Iterable[Memory] = (), *, unreadable: Sequence[MemoryId] = ()) -> None:
+        super().__init__(memories)
+        self.unreadable = tuple(unreadable)
+
+
+def unreadable_notes(unreadable: Iterable[MemoryId]) -> list[Missing]:
+    """Return what an answer says of memories that it lacks because their rows cannot be read."""
+    return [Missing(index=f"memory {memory_id}", reason=UNREADABLE_ROW) for memory_id in unreadable]
 
 
 class Quality(Struct, frozen=True, kw_only=True):

@@ -241,7 +241,7 @@ class SalvageReport(Struct, frozen=True, kw_only=True):
     tables: tuple[SalvagedTable, ...] = ()
     """What was saved, table by table."""
     changed: tuple[str, ...] = ()
-    """Memories that were saved and do not say what they were stored with."""
+    """Memories and turns that were saved and do not say what they were stored with."""
     mended: tuple[str, ...] = ()
     """Memories and turns that were saved with a default in place of something that made no sense."""
     notes: tuple[str, ...] = ()
@@ -253,7 +253,7 @@ class SalvageReport(Struct, frozen=True, kw_only=True):
         return sum(table.lost for table in self.tables)
 
 
-CANONICAL_CHECKS = frozenset({"file", "references", "memories"})
+CANONICAL_CHECKS = frozenset({"file", "references", "memories", "turns"})
 """The checks of what cannot be made again from anything else."""
 
 

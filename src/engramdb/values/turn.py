@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from engramdb.values.memory import Memory, TurnId
+from engramdb.values.privacy import PiiSpan
 from engramdb.values.scope import GLOBAL, Scope
 
 # Turn: one message as it was said.
@@ -54,6 +56,14 @@ class Turn(Struct, frozen=True, kw_only=True):
     """Who it belongs to."""
     relayed_by: str | None = None
     """The agent that reported it as the person's words; None where no agent stands between."""
+    private: tuple[PiiSpan, ...] | UnsetType = UNSET
+    """Where private words stand in `content`, as a model found when it was read; unset: rules alone look.
+    Callers never get it, so it is absent from JSON."""
+
+    @property
+    def unmarked(self) -> Turn:
+        """The same without where private words stand: as callers get it."""
+        return self if self.private is UNSET else replace(self, private=UNSET)
 
 
 # Box: memories that were stored under one topic, one after the other.

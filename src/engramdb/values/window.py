@@ -122,6 +122,8 @@ class Brief(Struct, frozen=True, kw_only=True):
     """How many of them are rules."""
     left_out: int = 0
     """How many memories had no room."""
+    unreadable: tuple[MemoryId, ...] = ()
+    """Memories that it lacks because their rows cannot be read."""
 
 
 class Window(Struct, frozen=True, kw_only=True):

@@ -16,10 +16,11 @@ from typing import Final
 from msgspec import Struct
 
 from engramdb.text.lexicons import registry
-from engramdb.text.pii import PiiKind
+from engramdb.text.pii import CONFIDENTIAL
 from engramdb.text.terms import query_terms
 from engramdb.values.memory import Memory, MemoryId, SecurityTier
-from engramdb.vault.masking import mask_secrets, scan_memory
+from engramdb.values.privacy import PiiKind
+from engramdb.vault.masking import mask_memory, scan_memory
 
 FITS_FROM: Final = 0.5
 """The share of the question's other words that a memory must say;"""
@@ -144,9 +145,17 @@ def secret_kinds(memory: Memory) -> frozenset[str]:
     return frozenset(kind for kinds in possible for kind in (kinds & named or kinds))
 
 
+def _is_named(memory: Memory) -> bool:
+    """Return whether it is known what sort of secret a memory holds."""
+    kinds = scan_memory(memory).kinds & CONFIDENTIAL
+    return bool(kinds - {PiiKind.CREDENTIAL}) or bool(_named_in(_plain(_told(memory)))[0])
+
+
 def _told(memory: Memory) -> str:
-    parts = (memory.content, memory.answers, memory.statement, *memory.refers_to)
-    return " ".join(mask_secrets(part, answering=memory.answers) for part in parts if part)
+    shown = mask_memory(memory)
+    return " ".join(
+        part for part in (shown.content, shown.answers, shown.statement, *shown.refers_to) if part
+    )
 
 
 def secrets_asked_for(question: str, memories: Sequence[Memory]) -> frozenset[MemoryId]:
@@ -155,7 +164,10 @@ def secrets_asked_for(question: str, memories: Sequence[Memory]) -> frozenset[Me
     asked = asked_secret(question) if held else None
     if asked is None:
         return frozenset()
-    fits = {one.id: _fit(asked, one) for one in held if asked.kinds & secret_kinds(one)}
+    alike = [one for one in held if asked.kinds & secret_kinds(one)]
+    fits = {one.id: _fit(asked, one) for one in alike}
+    # What nothing calls by a name is no PIN because somebody asks for one: it has to share a word.
+    fits = {one.id: fits[one.id] for one in alike if fits[one.id][1] or asked.words or _is_named(one)}
     best = max(fits.values(), default=(0.0, 0))
     chosen = [memory_id for memory_id, fit in fits.items() if fit == best]
     if not asked.words:

@@ -149,7 +149,7 @@ def disclose_memory(memory: Memory, audience: Audience) -> Memory | None:
         if form is Form.ABSENT:
             return None
         is_local = FORMS[SecurityTier.CONFIDENTIAL][audience] is Form.WHOLE
-        return memory if is_local else mask_names(memory)  # what leaves the machine is masked as text
+        return memory.unmarked if is_local else mask_names(memory).unmarked  # what leaves is masked as text
     return mask_names(mask_memory(memory)) if form is Form.MASKED else None
 
 
@@ -175,7 +175,7 @@ def disclose_text(
 def disclose_turns(turns: Sequence[Turn], audience: Audience, *, before: Sequence[Turn] = ()) -> list[Turn]:
     """Return turns, oldest first, as an audience may see them; `before` is what was said just before."""
     if FORMS[SecurityTier.CONFIDENTIAL][audience] is Form.WHOLE:
-        return list(turns)
+        return [one.unmarked for one in turns]
     return mask_turns([*before, *turns])[len(before) :]
 
 
@@ -222,7 +222,7 @@ _NO_WORDS = frozenset(
         *("id", "memory_id", "turn_id", "gap_id", "question_id", "parent", "through", "by", "act", "cited"),
         *("index", "model", "purpose", "counter", "strategy", "intent", "judged_by"),
         *("supersedes", "superseded_by", "box", "token", "key", "undone_by", "memories_by_id", "path"),
-        *("version", "extractor", "cursor", "made", "memory_ids", "step", "action", "dream"),
+        *("private", "version", "extractor", "cursor", "made", "memory_ids", "step", "action", "dream"),
     }
 )
 """Fields that hold an id or a name of ours; every other text of an answer is looked at."""
@@ -259,7 +259,8 @@ def _walk(value: Any, audience: Audience, secrets: Secrets | None) -> Any:
     if isinstance(value, Memory):
         return disclose_memory(value, audience) or _GONE
     if isinstance(value, Struct):
-        return _walk_struct(value, audience, secrets)
+        shown = disclose_turns([value], audience)[0] if isinstance(value, Turn) else value
+        return _walk_struct(shown, audience, secrets)
     if isinstance(value, Mapping):
         return _walk_mapping(value, audience, secrets)
     if isinstance(value, list | tuple):

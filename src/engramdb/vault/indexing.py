@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from engramdb.text import terms
-from engramdb.text.pii_spoken import awaited_secret
 from engramdb.values.memory import Memory, SecurityTier
 from engramdb.values.turn import Role, Turn
-from engramdb.vault.masking import mask_memory, mask_secrets
+from engramdb.vault.masking import mask_memory, mask_turn
 
 
 def open_memory(memory: Memory) -> Memory:
@@ -37,8 +34,7 @@ def passage(memory: Memory) -> str:
 def open_turn(turn: Turn, *, before: Sequence[Turn]) -> Turn:
     """Return a turn as a question may be compared with it; `before` is what was said just before it."""
     heard = [one.content for one in before if one.role in (Role.USER, Role.ASSISTANT)]
-    shown = mask_secrets(turn.content, answering=awaited_secret(heard))
-    return turn if shown == turn.content else replace(turn, content=shown)
+    return mask_turn(turn, heard=heard)
 
 
 def turn_terms(turn: Turn, *, before: Sequence[Turn]) -> list[str]:

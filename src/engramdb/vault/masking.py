@@ -8,18 +8,20 @@ shown. What is found is never stored or logged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from engramdb.erasable_cache import cached
-from engramdb.text.pii import CONCEALED, CONFIDENTIAL, PiiScan, PiiSpan, classify, conceal_secrets
+from engramdb.text.pii import CONCEALED, CONFIDENTIAL, PiiScan, classify, conceal, is_withheld
 from engramdb.text.pii_codes import names_code
 from engramdb.text.pii_spoken import awaited_secret, awaits_answer
 from engramdb.values.memory import ActorKind, Claim, Detail, Memory, SecurityTier, Traits
+from engramdb.values.privacy import PiiSpan
 from engramdb.values.turn import Role, Turn
+from engramdb.vault.finding import relocate
 
 PERSONAL: Final = "[personal]"
 """Stands for an address or a number of a person in what is sent to a model elsewhere."""
@@ -45,8 +47,11 @@ def scan_memory(memory: Memory) -> PiiScan:
     Return what was found in the words of a memory: alone, as an answer, and after what they lean on.
 
     "Master code 77 20 93 5" is a secret only after the sentence that speaks of the lock. A number that
-    nothing calls a code, after a sentence that asks for none, is an ordinary number.
+    nothing calls a code, after a sentence that asks for none, is an ordinary number. What was found when it
+    was stored counts; rules look again only where nobody has looked.
     """
+    if isinstance(memory.private, tuple):
+        return PiiScan.of(memory.private)
     alone = scan_text(memory.content, memory.answers)
     if alone.tier is SecurityTier.CONFIDENTIAL or not memory.refers_to:
         return alone
@@ -66,6 +71,8 @@ def scan_memory(memory: Memory) -> PiiScan:
 
 def _content(memory: Memory) -> str:
     """Return the words of a memory with what is confidential in them masked."""
+    if isinstance(memory.private, tuple):
+        return _masked(memory.content, scan_memory(memory))
     shown = mask_secrets(memory.content, answering=memory.answers)
     if shown != memory.content:
         return shown
@@ -76,6 +83,12 @@ def _content(memory: Memory) -> str:
             values.append(memory.content[span.start : span.end])
             begin = span.end
     return _without("".join([*kept, memory.content[begin:]]), values)
+
+
+def _masked(text: str, found: PiiScan) -> str:
+    """Return a text with what was found confidential in it masked, however often it is said."""
+    values = [text[one.start : one.end] for one in found.spans if one.kind in CONFIDENTIAL]
+    return _without(conceal(text, found), values) if found.tier is SecurityTier.CONFIDENTIAL else text
 
 
 def _without(text: str, values: Iterable[str]) -> str:
@@ -93,10 +106,12 @@ def tier_of_text(text: str, answering: str | None = None) -> SecurityTier:
 
 def mask_secrets(text: str, *, answering: str | None = None) -> str:
     """Return a text with what is confidential in it masked."""
-    is_secret = scan_text(text, answering).tier is SecurityTier.CONFIDENTIAL
-    if not is_secret:
-        return text
-    return _without(conceal_secrets(text, answering=answering), _values(text, answering))
+    return _masked(text, scan_text(text, answering))
+
+
+def stays_out_of_files(memory: Memory) -> bool:
+    """Return whether a memory must not stand in a plain file, such as a note or an export."""
+    return is_withheld(memory.content, memory.security, private=memory.private)
 
 
 def mask_personal(text: str, *, answering: str | None = None) -> str:
@@ -131,7 +146,8 @@ class Secrets(Struct, frozen=True):
     def of(cls, memory: Memory) -> Secrets:
         """Return the secrets in the words of a memory."""
         said = [words for words in (memory.content, memory.statement, memory.verbatim) if words]
-        values = {value for words in said for value in _values(words, memory.answers)}
+        looked_at = said[1:] if isinstance(memory.private, tuple) else said
+        values = {value for words in looked_at for value in _values(words, memory.answers)}
         found = scan_memory(memory).spans
         values |= {memory.content[one.start : one.end] for one in found if one.kind in CONFIDENTIAL}
         shown = [_content(memory), *(mask_secrets(words, answering=memory.answers) for words in said[1:])]
@@ -204,6 +220,7 @@ def mask_memory(memory: Memory) -> Memory:
     found = Secrets.of(memory)
     return memory.evolve(
         content=content,
+        private=UNSET,
         statement=_field(memory.statement, found),
         verbatim=_field(memory.verbatim, found),
         answers=_field(memory.answers, found),
@@ -223,6 +240,7 @@ def _bare(memory: Memory) -> Memory:
     """Return a memory that says nothing but that it is confidential."""
     return memory.evolve(
         content=CONCEALED,
+        private=UNSET,
         **dict.fromkeys(("statement", "verbatim", "answers", "subject", "predicate", "object", "replaces")),
         **dict.fromkeys(("refers_to", "claims", "moments"), ()),
         detail=Detail(),
@@ -273,15 +291,54 @@ def mask_names(memory: Memory) -> Memory:
     return memory.evolve(provenance=replace(made, speaker=speaker, session=session))
 
 
+def scan_turn(turn: Turn, *, heard: Sequence[str]) -> PiiScan:
+    """Return what was found in a turn when it was read; until then what rules find after what was `heard`."""
+    if isinstance(turn.private, tuple):
+        return PiiScan.of(turn.private)
+    return scan_text(turn.content, awaited_secret(heard))
+
+
+def mask_turn(turn: Turn, *, heard: Sequence[str]) -> Turn:
+    """Return a turn without the secrets in its words."""
+    return replace(turn.unmarked, content=_masked(turn.content, scan_turn(turn, heard=heard)))
+
+
+def scan_part(turn: Turn, words: str, *, answering: str | None = None) -> PiiScan:
+    """Return what was found in some words of a turn when it was read; until then what rules find in them."""
+    if not isinstance(turn.private, tuple):
+        return scan_text(words, answering)
+    located = [one for one in turn.private if one.is_located]
+    found = [*relocate(located, turn.content, words), *_cut_through(turn, words, located)]
+    if len(located) == len(turn.private) and words in turn.content:
+        return PiiScan.of(found)
+    return PiiScan.of([*found, *scan_text(words, answering).findings])  # of some the place is not known
+
+
+def _cut_through(turn: Turn, words: str, spans: Sequence[PiiSpan]) -> Iterator[PiiSpan]:
+    """Yield the parts of findings that stand in some words of a turn, wherever in it these stand."""
+    start = turn.content.find(words)
+    while start >= 0 and spans and words:
+        end = start + len(words)
+        for one in spans:
+            if start < one.end and one.start < end:
+                yield PiiSpan(max(one.start - start, 0), min(one.end, end) - start, one.kind)
+        start = turn.content.find(words, start + 1)
+
+
+def mask_part(turn: Turn, words: str, *, answering: str | None = None) -> str:
+    """Return some words of a turn without the secrets in them."""
+    return _masked(words, scan_part(turn, words, answering=answering))
+
+
 def mask_turns(turns: Sequence[Turn]) -> list[Turn]:
     """Return turns, oldest first, without secrets, also those that only a question before gives away."""
     shown: list[Turn] = []
     heard: dict[tuple[Any, str | None], list[str]] = {}
     for turn in turns:
         said = heard.setdefault((turn.scope, turn.session), [])
-        content = mask_secrets(turn.content, answering=awaited_secret(said))
         changes = {
-            "content": content,
+            "content": mask_turn(turn, heard=said).content,
+            "private": UNSET,
             "speaker": turn.speaker and mask_secrets(turn.speaker),
             "session": turn.session and mask_session(turn.session),
         }

@@ -98,6 +98,8 @@ PARTS: Final = {
     "embedder": Part("embedder", "turns text into vectors, to find it by meaning"),
     "chat model": Part("chat model", "the language model from the settings"),
     "reader": Part("reader", "reads sentences beside the rules"),
+    "guard model": Part("guard model", "finds private words and text that steers an agent"),
+    "audit": Part("audit", "notes who searched and what was refused"),
     "judge": Part("judge", "compares pairs of statements beside the rules"),
     "index snapshot": Part("vector file", "keeps all vectors in one file, for a quick start"),
     "aging": Part("aging", "lets memories fade, expire and rise"),

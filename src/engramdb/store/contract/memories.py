@@ -196,6 +196,14 @@ class Memories(Protocol):
         """Return a memory that this scope may see."""
         ...
 
+    def skip_unreadable(self) -> Mapping[MemoryId, Scope]:
+        """
+        From now on leave out rows that cannot be read, and return where each is noted with its scope.
+
+        For `list`, `by_keys`, `rules` and `pinned`; without this such a row raises `StoreCorrupt`.
+        """
+        ...
+
     def by_keys(self, keys: Sequence[int]) -> dict[int, Memory]:
         """Return the memories that exist, by key."""
         ...
@@ -408,6 +416,10 @@ class Turns(Protocol):
 
     def settle(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
         """Note that the turns have been read; says False, and changes nothing, if one of them was already."""
+        ...
+
+    def note_private(self, turn: Turn) -> int:
+        """Note where private words stand in a turn, and return its key."""
         ...
 
     def renew(self, turn_ids: Sequence[TurnId], *, until: datetime) -> None:

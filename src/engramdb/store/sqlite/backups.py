@@ -26,7 +26,7 @@ from engramdb.errors import (
     StoreReadOnly,
     StoreUnreadable,
 )
-from engramdb.store.sqlite.checks import TEXT_INDEXES, UNREADABLE, check_memories, damaged_tables
+from engramdb.store.sqlite.checks import TEXT_INDEXES, UNREADABLE, check_memories, check_turns, damaged_tables
 from engramdb.store.sqlite.connection import connect, is_plain_file, single_value, translate_errors
 from engramdb.store.sqlite.migrations import version_of
 from engramdb.store.sqlite.read_only import ENDINGS, beside, quoted_uri
@@ -211,8 +211,9 @@ def _verify(source: apsw.Connection, target: Path, connect_to: ConnectTo) -> Non
         if damage := damaged_tables(copy):
             where = ", ".join(sorted(table or "the layout" for table in damage))
             raise StoreCorrupt(f"the store is damaged ({where}), so it was not copied", hint=_DAMAGED)
-        if not (memories := check_memories(copy)).ok:
-            raise StoreCorrupt(f"{memories.found}, so the store was not copied", hint=_DAMAGED)
+        for look in (check_memories, check_turns):
+            if not (words := look(copy)).ok:
+                raise StoreCorrupt(f"{words.found}, so the store was not copied", hint=_DAMAGED)
         for (table,) in copy.execute(_TABLES).fetchall():
             counting = f'SELECT count(*) FROM "{table}"'
             if single_value(copy, counting) != single_value(source, counting):

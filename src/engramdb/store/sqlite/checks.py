@@ -15,7 +15,7 @@ import apsw
 
 from engramdb.errors import StoreCorrupt
 from engramdb.store.sqlite.connection import single_value
-from engramdb.store.sqlite.rows import INDEXED_STATUSES, SELECTED, from_row
+from engramdb.store.sqlite.rows import INDEXED_STATUSES, SELECTED, checksum, from_row, spans_to_json
 from engramdb.text.identity import fingerprint_of
 from engramdb.text.normalize import counted
 from engramdb.values import Check, Status
@@ -41,7 +41,10 @@ _BROKEN_VECTORS = (
     "(s.dimension + 3) / 4 + 4, (s.dimension + 7) / 8 + 4) "
     "OR hex(substr(v.vector, 4, 1)) IN ('7F', 'FF'))"  # its scale, or first number, is endless or none
 )
-_MEMORIES = f"SELECT {SELECTED}, m.fingerprint FROM memories m JOIN scopes s ON s.id = m.scope"
+_MAX_NAMED = 20
+"""Damaged memories that are named by their ids."""
+_MEMORIES = f"SELECT {SELECTED}, m.checksum, m.fingerprint FROM memories m JOIN scopes s ON s.id = m.scope"
+_TURNS = "SELECT id, content, private, checksum FROM turns WHERE checksum IS NOT NULL"
 
 
 _UNINDEXED_TURNS = (
@@ -108,6 +111,7 @@ def run_checks(connection: apsw.Connection, *, is_writable: bool = True) -> Iter
         yield Check(name=f"table {owner}", ok=False, found=f"damaged, and can be made again: {why}")
     yield _guarded("references", lambda: _check_references(connection, damaged))
     yield _guarded("memories", lambda: check_memories(connection))
+    yield _guarded("turns", lambda: check_turns(connection))
     for table, name in TEXT_INDEXES.items():
         if is_writable:
             yield _guarded(name, partial(_check_text_index, connection, table, name))
@@ -179,9 +183,33 @@ def _check_references(connection: apsw.Connection, damaged: Collection[str]) -> 
 
 def check_memories(connection: apsw.Connection) -> Check:
     """Compare every memory with the mark of what it was stored as."""
-    changed = sum(not is_intact_memory(row) for row in connection.execute(_MEMORIES))
-    told = counted(changed, "memory was", "memories were")
-    return _expect_none("memories", changed, f"{told} changed from outside", "each is as it was stored")
+    changed = [f"{row[0]!s:.64}" for row in connection.execute(_MEMORIES) if not is_intact_memory(row)]
+    return _expect_unchanged("memories", changed, counted(len(changed), "memory was", "memories were"))
+
+
+def check_turns(connection: apsw.Connection) -> Check:
+    """Compare the words of every turn with their checksum."""
+    changed = [turn_id for turn_id, _, _ in changed_turns(connection)]
+    return _expect_unchanged("turns", changed, counted(len(changed), "turn was", "turns were"))
+
+
+def changed_turns(connection: apsw.Connection) -> Iterator[tuple[str, str, str | None]]:
+    """Yield id, words and findings of the turns that no longer say what was said."""
+    for turn_id, words, private, stored in connection.execute(_TURNS):
+        if not _fits(words, private, stored):
+            yield f"{turn_id!s:.64}", words, private
+
+
+def _fits(words: Any, private: Any, stored: Any) -> bool:
+    is_text = isinstance(words, str) and isinstance(private, str | None)
+    return is_text and checksum(words, private) == stored
+
+
+def _expect_unchanged(name: str, changed: Sequence[str], told: str) -> Check:
+    named = ", ".join(changed[:_MAX_NAMED])
+    more = ", …" if len(changed) > _MAX_NAMED else ""
+    wrong = f"{told} changed from outside: {named}{more}"
+    return _expect_none(name, len(changed), wrong, "each is as it was stored")
 
 
 def _expect_none(name: str, number: int, wrong: str, right: str) -> Check:
@@ -195,8 +223,11 @@ def is_intact_memory(row: Sequence[Any]) -> bool:
         memory = from_row(row)
     except StoreCorrupt:
         return False
-    is_gone = memory.status is Status.ERASED
-    return is_gone or fingerprint_of(memory) == row[-1]
+    if memory.status is Status.ERASED:
+        return True
+    stored, mark = row[-2:]
+    is_same = stored is None or checksum(memory.content, spans_to_json(memory.private)) == stored
+    return bool(is_same and fingerprint_of(memory) == mark)
 
 
 def _check_text_index(connection: apsw.Connection, table: str, name: str) -> Check:

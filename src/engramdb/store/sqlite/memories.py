@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from engramdb.errors import MemoryNotFound, StoreCorrupt
+from engramdb.errors import InvalidScope, MemoryNotFound, StoreCorrupt
 from engramdb.store.contract import Related, Sketch
 from engramdb.store.sqlite.acts import EVENTS, ActsTable, history_events
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
@@ -25,9 +26,11 @@ from engramdb.store.sqlite.rows import (
     COLUMNS,
     INDEXED_STATUSES,
     SELECTED,
+    checksum,
     from_json,
     from_row,
     scope_from,
+    spans_to_json,
     to_json,
     to_microseconds,
     to_row,
@@ -236,16 +239,17 @@ class HistoryTable:
 # processes learn what to read again.
 
 _SELECT = f"SELECT {SELECTED} FROM memories m JOIN scopes s ON s.id = m.scope"
+_BEYOND_KEYS = 2**63 - 1
 _SELECT_KEYED = f"SELECT {SELECTED}, m.key FROM memories m JOIN scopes s ON s.id = m.scope"
 _UNFILED = (
     "{0}lasting IS NULL AND {0}status IN ('active', 'challenged') "
     "AND substr(coalesce({0}extractor, ''), 1, 6) <> 'dream.'"
 )
 """As the index `memories_unfiled` has it, or it would not be used."""
-_PLACEHOLDERS = ", ".join("?" * (len(COLUMNS) + 3))
-_INSERT = f"INSERT INTO memories (change, fingerprint, scope, {', '.join(COLUMNS)}) VALUES ({_PLACEHOLDERS})"
+_WRITTEN = ("change", "fingerprint", "scope", "checksum", *COLUMNS)
+_INSERT = f"INSERT INTO memories ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))})"
 _SET = ", ".join(f"{name} = ?" for name in COLUMNS)
-_UPDATE = f"UPDATE memories SET change = ?, {_SET} WHERE id = ? RETURNING key"
+_UPDATE = f"UPDATE memories SET change = ?, checksum = ?, {_SET} WHERE id = ? RETURNING key"
 _ACTIVE_TWINS = (
     "SELECT m.fingerprint, m.id FROM json_each(?) k CROSS JOIN memories m ON m.fingerprint = unhex(k.value) "
     "AND m.scope = ? AND m.status = 'active'"
@@ -261,11 +265,12 @@ _BLANK = (
     "DELETE FROM handed_out WHERE memory_id = ?",
     "DELETE FROM memory_traits WHERE memory = (SELECT key FROM memories WHERE id = ?)",
     "DELETE FROM recall_sessions WHERE memory = (SELECT key FROM memories WHERE id = ?)",
-    "UPDATE memories SET content = '', fingerprint = randomblob(32), subject = NULL, predicate = NULL, "
+    "UPDATE memories SET content = '', fingerprint = randomblob(32), checksum = NULL, "
+    "subject = NULL, predicate = NULL, "
     "object = NULL, is_negated = NULL, replaces = NULL, speaker = NULL, session = NULL, verbatim = NULL, "
     "detail = '{}', traits = '{}', statement = NULL, answers = NULL, refers_to = '[]', moments = '[]', "
     "claims = '[]', voice = 'own', force = 'asserted', lasting = NULL, "
-    "turns = '[]', category = 'general', enriched = 1 WHERE id = ?",
+    "turns = '[]', category = 'general', private = NULL, enriched = 1 WHERE id = ?",
 )
 _COUNTS = {
     "status": "SELECT status, count(*) FROM memories GROUP BY 1",
@@ -292,6 +297,10 @@ def next_changes(connection: apsw.Connection, count: int) -> range:
     return range(last - count + 1, last + 1)
 
 
+def _checksum(memory: Memory) -> int:
+    return checksum(memory.content, spans_to_json(memory.private))
+
+
 class MemoriesTable:
     """Memories by id and by key."""
 
@@ -301,12 +310,40 @@ class MemoriesTable:
         self._traits = TraitsTable(connection)
         self._seen: dict[int, Memory] | None = {} if is_snapshot else None
         """What was read from a snapshot, where it cannot change."""
+        self._unreadable: dict[MemoryId, Scope] | None = None
+        """Rows that were left out; None: a row that cannot be read is an error."""
+
+    def skip_unreadable(self) -> Mapping[MemoryId, Scope]:
+        """
+        From now on leave out rows that cannot be read, and return where each is noted with its scope.
+
+        For `list`, `by_keys`, `rules` and `pinned`: an answer then holds everything that can be read, and its
+        maker says what it lacks. Whoever compares what is there with something else must not leave this on.
+        """
+        if self._unreadable is None:
+            self._unreadable = {}
+        return self._unreadable
+
+    def _readable(self, rows: Iterable[Any]) -> Iterator[tuple[Any, Memory]]:
+        for row in rows:
+            try:
+                memory = from_row(row)
+            except StoreCorrupt:
+                if self._unreadable is None:
+                    raise
+                with suppress(InvalidScope, TypeError):  # of nobody knows which scope: the doctor names it
+                    start = len(COLUMNS)
+                    scope = scope_from(row[start : start + len(Scope.__struct_fields__)])
+                    self._unreadable[f"{row[0]!s:.64}"] = scope
+            else:
+                yield row, memory
 
     def add(self, memory: Memory, *, fingerprint: bytes) -> int:
         """Store a new memory and return its key."""
         scope = self._scopes.make(memory.scope)
         change = next_change(self._connection)
-        self._connection.execute(_INSERT, (change, fingerprint, scope, *to_row(memory)))
+        row = (change, fingerprint, scope, _checksum(memory), *to_row(memory))
+        self._connection.execute(_INSERT, row)
         key = self._connection.last_insert_rowid()
         self._traits.add(key, memory)
         return key
@@ -316,7 +353,7 @@ class MemoriesTable:
         mentioned = self._connection.execute(_MENTIONED, (memory.id,)).fetchone()
         change = next_change(self._connection)
         changed: list[Any] = self._connection.execute(
-            _UPDATE, (change, *to_row(memory), memory.id)
+            _UPDATE, (change, _checksum(memory), *to_row(memory), memory.id)
         ).fetchall()
         if not changed:
             raise MemoryNotFound(f"no memory has the id {memory.id}")
@@ -335,10 +372,11 @@ class MemoriesTable:
         """Return the memories that exist, by key."""
         sql = f"{_SELECT_KEYED} WHERE m.key IN (SELECT value FROM json_each(?))"
         if self._seen is None or len(self._seen) + len(keys) > MAX_SEEN:
-            return {row[-1]: from_row(row) for row in self._connection.execute(sql, (to_json(list(keys)),))}
+            every = self._connection.execute(sql, (to_json(list(keys)),))
+            return {row[-1]: memory for row, memory in self._readable(every)}
         unread = [key for key in keys if key not in self._seen]
         rows = self._connection.execute(sql, (to_json(unread),)) if unread else ()
-        self._seen |= {row[-1]: from_row(row) for row in rows}
+        self._seen |= {row[-1]: memory for row, memory in self._readable(rows)}
         return {key: self._seen[key] for key in sorted(set(keys)) if key in self._seen}
 
     def heirs(self, keys: Sequence[int]) -> dict[int, tuple[int, bool]]:
@@ -529,9 +567,17 @@ class MemoriesTable:
             condition += " AND m.key < (SELECT key FROM memories WHERE id = ?)"
             parameters.append(before)
         # The keys first: sorting whole rows of a large scope takes a hundred times as long.
-        newest = f"SELECT m.key FROM memories m WHERE {condition} ORDER BY m.key DESC LIMIT ?"
-        sql = f"{_SELECT} WHERE m.key IN ({newest}) ORDER BY m.key DESC"
-        return [from_row(row) for row in self._connection.execute(sql, (*parameters, limit))]
+        newest = f"SELECT m.key FROM memories m WHERE {condition} AND m.key < ? ORDER BY m.key DESC LIMIT ?"
+        sql = f"{_SELECT_KEYED} WHERE m.key IN ({newest}) ORDER BY m.key DESC"
+        found: list[Memory] = []
+        end = _BEYOND_KEYS
+        while True:
+            rows: list[Any] = self._connection.execute(sql, (*parameters, end, limit - len(found))).fetchall()
+            readable = [memory for _, memory in self._readable(rows)]
+            found += readable
+            if len(readable) == len(rows):
+                return found
+            end = rows[-1][-1]  # a page is short at the end of the list only
 
     def rules(self, *, scope: Scope, limit: int) -> Sequence[Memory]:
         """Return the active memories that set a rule and that this scope may see, newest first."""
@@ -539,7 +585,8 @@ class MemoriesTable:
             f"{_SELECT} WHERE m.force = 'rule' AND m.status = 'active' AND m.scope IN ({VISIBLE}) "
             "ORDER BY m.key DESC LIMIT ?"
         )
-        return [from_row(row) for row in self._connection.execute(sql, (*scope_columns(scope), limit))]
+        rows = self._connection.execute(sql, (*scope_columns(scope), limit))
+        return [memory for _, memory in self._readable(rows)]
 
     def pinned(self, *, scope: Scope, limit: int) -> Sequence[Memory]:
         """Return the pinned and active memories that this scope may see, newest first."""
@@ -547,7 +594,8 @@ class MemoriesTable:
             f"{_SELECT} WHERE m.pinned AND m.status = 'active' AND m.scope IN ({VISIBLE}) "
             "ORDER BY m.key DESC LIMIT ?"
         )
-        return [from_row(row) for row in self._connection.execute(sql, (*scope_columns(scope), limit))]
+        rows = self._connection.execute(sql, (*scope_columns(scope), limit))
+        return [memory for _, memory in self._readable(rows)]
 
     def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:
         """

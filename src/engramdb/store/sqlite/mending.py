@@ -23,6 +23,7 @@ from engramdb.store.sqlite.rows import (
     SELECTED,
     from_microseconds,
     from_row,
+    spans_from_json,
     to_json,
     to_microseconds,
     to_row,
@@ -30,6 +31,7 @@ from engramdb.store.sqlite.rows import (
 from engramdb.store.sqlite.turns import SELECT_TURNS, turn_from_row
 from engramdb.values import Action, ActorKind, EdgeType, Memory, Role, Scope, SecurityTier, Source, Status
 from engramdb.values.memory import QUARANTINED, Voice
+from engramdb.values.privacy import PiiKind, PiiSpan
 
 _CAREFUL: Final[Mapping[str, Any]] = {
     "status": Status.ARCHIVED,
@@ -40,6 +42,7 @@ _CAREFUL: Final[Mapping[str, Any]] = {
     "fingerprint": bytes(32),
     "change": 0,
     "role": Role.TOOL,
+    "private": to_json([PiiSpan(0, 0, PiiKind.CREDENTIAL)]),  # somewhere in it
 }
 """Instead of the defaults: nothing is brought back, shown or believed because a letter was lost."""
 _NEEDED = frozenset({"id", "content", "scope", "key"})
@@ -57,7 +60,12 @@ _MAX_LETTERS = 2
 _DEED: Final[Mapping[str, Callable[[Any], Any]]] = {"action": Action, "actor_kind": ActorKind}
 _DECODERS: Final[Mapping[str, Mapping[str, Callable[[Any], Any]]]] = {
     "memories": DECODERS,
-    "turns": {"role": Role, "occurred_at": from_microseconds, "created_at": from_microseconds},
+    "turns": {
+        "role": Role,
+        "occurred_at": from_microseconds,
+        "created_at": from_microseconds,
+        "private": spans_from_json,
+    },
     "history": {**_DEED, "old_status": Status, "new_status": Status},
     "acts": _DEED,
     "act_groups": _DEED,
@@ -101,6 +109,9 @@ class Mender:
 
     def _mended(self, row: Sequence[Any], decoders: Mapping[str, Callable[[Any], Any]]) -> Sequence[Any]:
         got = dict(zip(self._columns, row, strict=True))
+        lettered = [name for name in _NEEDED if isinstance(got.get(name), bytes)]
+        for name in lettered:  # a flipped bit in its type makes bytes of a text
+            got[name] = got[name].decode("utf-8", "replace")
         wrong = [
             name
             for name, kinds, is_needed in zip(self._columns, self._kinds, self._is_needed, strict=True)
@@ -108,7 +119,7 @@ class Mender:
         ]
         for name in wrong:
             got[name] = self._instead(name, got, wrong, decoders.get(name))
-        if wrong and self._has_defaults:
+        if (wrong or lettered) and self._has_defaults:
             self.mended.add(str(got["id"]))
         return tuple(got.values())
 

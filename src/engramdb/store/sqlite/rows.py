@@ -7,14 +7,16 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any, Final, get_origin, get_type_hints
+from zlib import crc32
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from engramdb.erasable_cache import cached
 from engramdb.errors import StoreCorrupt
 from engramdb.store.sqlite.connection import NOT_A_VALUE
 from engramdb.values import Actor, ActorKind, Memory, Scope, Status, Surface
+from engramdb.values.privacy import PiiSpan
 from engramdb.values.reading import Lasting
 
 # Times in the file: whole microseconds since 1970, UTC.
@@ -101,6 +103,18 @@ def _optional_bool(value: int | None) -> bool | None:
     return None if value is None else bool(value)
 
 
+def spans_to_json(spans: tuple[PiiSpan, ...] | UnsetType) -> str | None:
+    """Return where private words stand as JSON; None where nobody has looked."""
+    return to_json(spans) if isinstance(spans, tuple) else None
+
+
+def spans_from_json(text: str | None) -> tuple[PiiSpan, ...] | UnsetType:
+    """Return where private words stand; unset where nobody has looked."""
+    if text is None or text == "[]":
+        return UNSET if text is None else ()
+    return _decode_spans(text)
+
+
 def _moments_to_json(moments: Sequence[datetime]) -> str:
     return to_json([to_microseconds(moment) for moment in moments])
 
@@ -121,12 +135,14 @@ def from_json(text: str) -> Any:
 
 _encode = msgspec.json.encode
 _decode = msgspec.json.decode
+_decode_spans = msgspec.json.Decoder(tuple[PiiSpan, ...]).decode
 _CODECS: Final[dict[Any, Codec]] = {
     datetime: (to_microseconds, from_microseconds),
     datetime | None: (optional_to_microseconds, optional_from_microseconds),
     tuple[datetime, ...]: (_moments_to_json, _moments_from_json),
     bool: (int, bool),
     bool | None: (_optional_int, _optional_bool),
+    tuple[PiiSpan, ...] | UnsetType: (spans_to_json, spans_from_json),
     Lasting | None: (None, lambda word: None if word is None else Lasting(word)),
 }
 _MAPPED: Final = tuple(_columns())
@@ -158,6 +174,15 @@ _PARTS: Final[list[tuple[str, Any, list[tuple[str, int]]]]] = [
     )
     for field in SPREAD
 ]
+
+
+def checksum(words: str, private: str | None) -> int:
+    """
+    Return what a row is compared with when damage is looked for, since SQLite checks no page.
+
+    It covers the words, and as stored where the private ones among them stand.
+    """
+    return crc32((private or "").encode(), crc32(words.encode("utf-8", "surrogatepass")))
 
 
 def to_row(memory: Memory) -> tuple[Any, ...]:

@@ -20,13 +20,27 @@ import apsw
 from msgspec.structs import replace
 
 from engramdb.errors import InvalidContent, StoreCorrupt, StoreNotFound
-from engramdb.store.sqlite.checks import DERIVED_TABLES, UNREADABLE, is_intact_memory, owner_of
+from engramdb.store.sqlite.checks import (
+    DERIVED_TABLES,
+    UNREADABLE,
+    changed_turns,
+    is_intact_memory,
+    owner_of,
+)
 from engramdb.store.sqlite.connection import connect, single_value, translate_errors
 from engramdb.store.sqlite.mending import Mender, drop_unreadable
 from engramdb.store.sqlite.migrations import FORMAT_VERSION, migrate
 from engramdb.store.sqlite.read_only import beside, quoted_uri
-from engramdb.store.sqlite.rows import SELECTED, from_row
+from engramdb.store.sqlite.rows import (
+    SELECTED,
+    checksum,
+    from_row,
+    spans_from_json,
+    spans_to_json,
+    to_json,
+)
 from engramdb.text.identity import fingerprint_of
+from engramdb.values.privacy import PiiSpan
 from engramdb.values.report import NOT_IN_LAYOUT, SalvagedTable, SalvageReport
 
 MAX_PROBES = 20_000
@@ -44,7 +58,9 @@ _DECLARED = (
     "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' "
     "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 )
-_MEMORIES = f"SELECT {SELECTED}, m.fingerprint, m.id FROM memories m JOIN scopes s ON s.id = m.scope"
+_MEMORIES = (
+    f"SELECT {SELECTED}, m.checksum, m.fingerprint, m.id FROM memories m JOIN scopes s ON s.id = m.scope"
+)
 
 
 def salvage(
@@ -89,12 +105,14 @@ def _save(damaged: apsw.Connection, target: Path, *, key: bytes, layout: int, no
         for table, number in _drop_orphans(new).items():
             dropped[table] = dropped.get(table, 0) + number
         changed = _accept_changed(new)
+        notes = tuple(_notes_on_scopes(new))
     return SalvageReport(
         path="",
         read_from="",
         tables=_with_dropped(tables, dropped, unreadable),
         changed=changed,
         mended=tuple(sorted(mended.difference(*unreadable.values()))),
+        notes=notes,
     )
 
 
@@ -415,6 +433,13 @@ class _Noted(suppress):
         return is_noted
 
 
+def _notes_on_scopes(new: apsw.Connection) -> Iterator[str]:
+    """Yield where to find what stood in a scope that is lost."""
+    sql = "SELECT project FROM scopes WHERE project = 'salvaged-' || id ORDER BY id"
+    for (project,) in new.execute(sql).fetchall():
+        yield f"the name of a scope is lost: what stood in it is in the project {project} now"
+
+
 def _drop_orphans(new: apsw.Connection) -> dict[str, int]:
     """Remove rows that refer to what is lost; a scope that is lost gets a name, so that its rows are seen."""
     dropped: dict[str, int] = {}
@@ -474,15 +499,28 @@ def _keys_without_rowid(new: apsw.Connection, broken: Sequence[Any]) -> Iterator
 
 def _accept_changed(new: apsw.Connection) -> tuple[str, ...]:
     """
-    Return the ids of memories that are no longer the statements that they were stored as.
+    Return the ids of memories and turns that no longer say what they were stored with.
 
     The report tells them. From now on they count as what they say, or the new store could not be backed up.
     """
     changed = [row for row in new.execute(_MEMORIES).fetchall() if not is_intact_memory(row[:-1])]
     for row in changed:
-        mark = (fingerprint_of(from_row(row)), row[-1])
-        new.execute("UPDATE memories SET fingerprint = ? WHERE id = ?", mark)
-    return tuple(str(row[-1]) for row in changed)
+        memory = from_row(row)
+        private = _anywhere(spans_to_json(memory.private))
+        mark = (fingerprint_of(memory), private, checksum(memory.content, private), row[-1])
+        new.execute("UPDATE memories SET fingerprint = ?, private = ?, checksum = ? WHERE id = ?", mark)
+    turns = list(changed_turns(new))
+    for turn_id, words, stored in turns:
+        private = _anywhere(stored)
+        sql = "UPDATE turns SET private = ?, checksum = ? WHERE id = ?"
+        new.execute(sql, (private, checksum(words, private), turn_id))
+    return (*(str(row[-1]) for row in changed), *(one[0] for one in turns))
+
+
+def _anywhere(private: str | None) -> str | None:
+    """Return the findings of a text that was changed: what was found in it may stand anywhere."""
+    kinds = {one.kind for one in spans_from_json(private) or ()}
+    return to_json([PiiSpan(0, 0, kind) for kind in sorted(kinds)]) if kinds else None
 
 
 def _with_dropped(

@@ -12,12 +12,15 @@ from engramdb.store.sqlite.connection import corrupt_on_error, single_value
 from engramdb.store.sqlite.filters import AMONG, VISIBLE, ScopesTable, scope_columns
 from engramdb.store.sqlite.rows import (
     SELECTED,
+    checksum,
     from_json,
     from_microseconds,
     from_row,
     optional_from_microseconds,
     optional_to_microseconds,
     scope_from,
+    spans_from_json,
+    spans_to_json,
     to_json,
     to_microseconds,
 )
@@ -31,10 +34,13 @@ if TYPE_CHECKING:
 #
 # Written by `observe` alone. Turns are stored as they came, whatever memories were made of them.
 
-_COLUMNS = "id, scope, session, role, speaker, content, occurred_at, created_at, relayed_by"
+_COLUMNS = (
+    "id, scope, session, role, speaker, content, occurred_at, created_at, relayed_by, private, checksum"
+)
+_PLACEHOLDERS = ", ".join("?" * len(_COLUMNS.split(", ")))
 _SELECT = (
     "SELECT t.id, t.session, t.role, t.speaker, t.content, t.occurred_at, t.created_at, "
-    "t.relayed_by, s.project, s.squad, s.agent, s.channel, s.user FROM turns t "
+    "t.relayed_by, t.private, s.project, s.squad, s.agent, s.channel, s.user FROM turns t "
     "JOIN scopes s ON s.id = t.scope"
 )
 
@@ -81,8 +87,10 @@ class TurnsTable:
         """Store a turn and return its key."""
         scope = self._scopes.make(turn.scope)
         times = (to_microseconds(turn.occurred_at), to_microseconds(turn.created_at))
-        row = (turn.id, scope, turn.session, turn.role, turn.speaker, turn.content, *times, turn.relayed_by)
-        self._connection.execute(f"INSERT INTO turns ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        private = spans_to_json(turn.private)
+        found = (turn.relayed_by, private, checksum(turn.content, private))
+        row = (turn.id, scope, turn.session, turn.role, turn.speaker, turn.content, *times, *found)
+        self._connection.execute(f"INSERT INTO turns ({_COLUMNS}) VALUES ({_PLACEHOLDERS})", row)
         return self._connection.last_insert_rowid()
 
     def get(self, turn_id: TurnId, *, scope: Scope) -> Turn | None:
@@ -178,6 +186,14 @@ class TurnsTable:
         self._connection.execute(_SETTLE, (to_microseconds(now), wanted))
         return True
 
+    def note_private(self, turn: Turn) -> int:
+        """Note where private words stand in a turn, and return its key."""
+        private = spans_to_json(turn.private)
+        sql = "UPDATE turns SET private = ?, checksum = ? WHERE id = ? RETURNING key"
+        row = (private, checksum(turn.content, private), turn.id)
+        key: int = single_value(self._connection, sql, row)
+        return key
+
     def renew(self, turn_ids: Sequence[TurnId], *, until: datetime) -> None:
         """Claim turns for longer, those of them that are claimed and unread."""
         sql = (
@@ -236,17 +252,20 @@ class TurnsTable:
 
 def turn_from_row(row: Sequence[Any]) -> Turn:
     """Return the turn from the columns of `SELECT_TURNS`."""
-    turn_id, session, role, speaker, content, occurred_at, created_at, relayed_by = row[:8]
+    turn_id, session, role, speaker, content, occurred_at, created_at, relayed_by, private = row[:9]
+    if not (isinstance(turn_id, str) and isinstance(content, str)):  # of a damaged row they may be bytes
+        raise TypeError("content")
     return Turn(
         id=turn_id,
         content=content,
         role=Role(role),
         speaker=speaker,
         session=session,
-        scope=scope_from(row[8:13]),
+        scope=scope_from(row[9:14]),
         occurred_at=from_microseconds(occurred_at),
         created_at=from_microseconds(created_at),
         relayed_by=relayed_by,
+        private=spans_from_json(private),
     )
 
 

@@ -37,6 +37,7 @@ from engramdb.store.sqlite.migrations import m024_files
 from engramdb.store.sqlite.migrations import m025_scope_terms
 from engramdb.store.sqlite.migrations import m026_audit
 from engramdb.store.sqlite.migrations import m027_secret_names
+from engramdb.store.sqlite.migrations import m028_private_words
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -74,6 +75,7 @@ MIGRATIONS = (
     m025_scope_terms,
     m026_audit,
     m027_secret_names,
+    m028_private_words,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
