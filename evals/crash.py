@@ -234,7 +234,8 @@ def _all_memories(engram: Engram, tx: Transaction) -> list[Memory]:
 def _audited(tx: Transaction) -> Mapping[str, tuple[str, ...]]:
     found: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
     for event in reversed(tx.audit.recent(limit=10_000_000)):
-        found[event.target or ""] += (str(event.action),)
+        if not event.action.is_search:  # what was shown is audited, too, and changes nothing
+            found[event.target or ""] += (str(event.action),)
     return found
 
 

@@ -23,6 +23,7 @@ from engramdb.context.sections import recalled_candidates
 from engramdb.errors import InjectionBlocked
 from engramdb.hooks.respond import MAX_HITS
 from engramdb.values import Actor, ActorKind, Memory, Source
+from evals.report import halves
 
 DATA = Path(__file__).parent / "injection_data"
 AROUND = (
@@ -91,7 +92,7 @@ def _is_flagged(memory: Memory) -> bool:
 def main() -> None:
     """Run both stores over all cases and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=("open", "sealed", "sealed_2"), default="open")
+    parser.add_argument("--half", choices=halves(DATA), default="open")
     parser.add_argument("--reader", choices=READERS, default="head")
     parser.add_argument("--home", type=Path, help="where the model pack is, for --reader pack")
     parser.add_argument("--limit", type=int)

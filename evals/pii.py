@@ -1,7 +1,7 @@
 """
 How well personal and secret data in natural messages is classified, through `remember`.
 
-    python -m evals.pii [--half open|sealed|sealed_2] [--reader rules|auto|pack] [--home ~/.engram]
+    python -m evals.pii [--half open|sealed|sealed_2|sealed_3] [--reader rules|auto|pack] [--home ~/.engram]
 
 The messages were written from a short brief by somebody who had not seen the rules: `cases.jsonl` hold
 something, `near.jsonl` look alike and hold nothing. A case is found when the memory's tier is at least the
@@ -22,7 +22,7 @@ from typing import Any
 from engramdb import Engram, Settings
 from engramdb.testing import ManualClock
 from engramdb.values import SecurityTier
-from evals.report import show
+from evals.report import halves, show
 
 DATA = Path(__file__).parent / "pii_data"
 ORDER = {SecurityTier.CLEARTEXT: 0, SecurityTier.SENSITIVE: 1, SecurityTier.CONFIDENTIAL: 2}
@@ -108,7 +108,7 @@ def _row(
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m evals.pii")
-    parser.add_argument("--half", choices=("open", "sealed", "sealed_2"), default="open")
+    parser.add_argument("--half", choices=halves(DATA), default="open")
     parser.add_argument("--reader", choices=("rules", "auto", "pack"), default="auto")
     parser.add_argument("--home", type=Path, help="where the model pack is; without it there is none")
     given = parser.parse_args()

@@ -29,6 +29,11 @@ def holds(told: str, words: str) -> bool:
     return len(own & wanted) >= LEAST_OVERLAP * len(wanted)
 
 
+def halves(data: Path) -> list[str]:
+    """Return the names of the sets of an eval: `open`, which may be read, and those that stay sealed."""
+    return sorted(one.name for one in data.iterdir() if one.is_dir())
+
+
 def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
     """Print the rows as a Markdown table."""
     names = list(dict.fromkeys(name for row in rows for name in row))

@@ -31,6 +31,7 @@ from engramdb.http.app import create_app
 from engramdb.mcp.tools import recall_text
 from engramdb.text.terms import query_terms
 from engramdb.values import Actor, ActorKind
+from evals.report import halves
 
 DATA = Path(__file__).parent / "secrets_data"
 ADDRESS = "http://127.0.0.1:7070"
@@ -113,7 +114,7 @@ def baseline(said: Sequence[dict[str, Any]], question: str) -> str:
 def main() -> None:
     """Measure one half and print the totals."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--half", choices=("open", "sealed", "sealed_2"), default="open")
+    options.add_argument("--half", choices=halves(DATA), default="open")
     options.add_argument("--home", type=Path, help="where the model pack is; without it there is none")
     options.add_argument(
         "--misses", action="store_true", help="name the paths, and the ids of what was missed"
