@@ -167,17 +167,19 @@ def test_a_request_under_way_keeps_its_place_and_the_next_is_told_when_to_come(
 
 @surfaces
 def test_bodies_that_do_not_come_take_no_place_from_others(surface: str, tmp_path: Path) -> None:
-    """Where the server is full of them, the oldest is given up for a newcomer."""
+    """Where the server is full of them, the oldest is given up for a newcomer, and told when to come again."""
     with served(surface, tmp_path, max_working=2, max_waiting=4) as server, ExitStack() as stack:
         slow = [connect(server.place, stack) for _ in range(12)]
         for one in slow:
             one.sendall(server.half_a_body)
-        _until(lambda: server.load.refused["slow body"] >= 6)
+        _until(lambda: server.load.refused["made room"] >= 6)
         answer = server.ask()
         given_up = slow[0].recv(1000)
 
     assert answer.status_code == 200
-    assert given_up.startswith(b"HTTP/1.1 408")
+    assert given_up.startswith(b"HTTP/1.1 503")
+    assert b"retry-after: 1\r\n" in given_up
+    assert server.load.refused["slow body"] == 0
 
 
 @surfaces

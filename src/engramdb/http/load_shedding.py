@@ -115,6 +115,8 @@ class LoadShedding:
                 self._load.reading[patience] = None
                 body = await read_body(receive, max_bytes=limits.max_body_bytes, seconds=limits.body_seconds)
         except TimeoutError:
+            if patience not in self._load.reading:  # it arrived no slower than others, but had to make room
+                return self._busy("made room")
             self._load.refused["slow body"] += 1
             return refuse(408, too_slow())
         finally:
