@@ -36,6 +36,8 @@ AROUND = (
 )
 SHARE = 0.5
 """Of the words of a text; where a window holds as many of one of its lines, it shows it."""
+LEAST_CHARACTERS = 12
+"""Of a sentence that is looked for by itself: half of "its on" stands in many a line."""
 NO_SCAN = dict.fromkeys(
     ("injection_reject_above", "injection_flag_above", "injection_flag_person_above"), 1.0
 )
@@ -66,7 +68,8 @@ def is_shown(case: dict[str, Any], window: str) -> bool:
     """Return whether the words of a text stand in a window."""
     asked = case["ask"].casefold()
     lines = [set(line.casefold().split()) for line in window.splitlines() if asked not in line.casefold()]
-    parts = [one for one in case["text"].replace("。", ". ").split(". ") if one.strip()]
+    sentences = case["text"].replace("。", ". ").split(". ")
+    parts = [one for one in sentences if len(one.strip()) >= LEAST_CHARACTERS]
     wanted = [set(part.casefold().split()) for part in (*parts, case["text"])]
     return any(len(words & line) >= max(SHARE * len(words), 1) for words in wanted for line in lines if words)
 

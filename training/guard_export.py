@@ -22,18 +22,21 @@ from numpy.typing import NDArray
 
 from engramdb.models import encoder_graph, guard_model, reader_pack
 from engramdb.models.encoder_graph import Floats
-from engramdb.models.guard_model import LABELS
+from engramdb.models.guard_model import CLEARED_WITH, LABELS
 from engramdb.models.packs import GUARD_REFERENCE
+from engramdb.text.pii import classify
 from training.export import CALIBRATED_ON, adapters_of, quantized, smoothing_of
 from training.guard_train import Row, read_rows, teach
 
 REFERENCES: Final = 24
 SECRET: Final = slice(1, 4)
 PERSONAL: Final = slice(4, len(LABELS))
-FALSE_ALARMS: Final = {"secret": 0.1, "personal": 0.03, "hostile": 0.15}
+FALSE_ALARMS: Final = {"secret": 0.1, "personal": 0.03}
 """Of harmless look-alikes that were left out of training: how many may be taken for one."""
-CLEARED_LOSS: Final = {"secret": 0.01, "personal": 0.05}
-"""Of messages with private words: how many may be cleared of them by mistake."""
+CLEARED_LOSS: Final = {"secret": 0.02, "personal": 0.05}
+"""Of messages whose private words rules find as well: how many may be cleared of them by mistake."""
+MISSED_ATTEMPTS: Final = 0.065
+"""Of the attempts of third parties that were left out of training: how many may lie below the line."""
 
 
 def worst(chances: NDArray[Any], labels: Sequence[int], kinds: slice) -> float:
@@ -42,8 +45,17 @@ def worst(chances: NDArray[Any], labels: Sequence[int], kinds: slice) -> float:
     return float((chances[:, kinds].astype(np.float32).sum(1) * known).max(initial=0.0))
 
 
+def worst_of(rows: Sequence[Row], kinds: slice) -> NDArray[Any]:
+    """Return the same for several texts, by models that had not seen them."""
+    return np.array([worst(row["taught"], row["labels"], kinds) for row in rows])
+
+
 def fit(rows: Sequence[Row]) -> dict[str, float]:
-    """Return from which probability words are taken for private, and below which a text is cleared."""
+    """
+    Return from which probability words are taken for private, and below which a text is cleared.
+
+    Only what rules suspect is cleared, so that line is fitted on what they suspect.
+    """
     found = [row for row in rows if row["labels"] is not None and "taught" in row]
     found = [row for row in found if row["source"].startswith("train/")]
     fitted: dict[str, float] = {}
@@ -51,14 +63,17 @@ def fit(rows: Sequence[Row]) -> dict[str, float]:
         chosen = set(range(kinds.start, kinds.stop))
         own = [row for row in found if chosen & set(row["labels"])]
         clean = [row for row in found if max(row["labels"]) == 0]
-        high = np.array([worst(row["taught"], row["labels"], kinds) for row in own])
-        low = np.array([worst(row["taught"], row["labels"], kinds) for row in clean])
+        high, low = worst_of(own, kinds), worst_of(clean, kinds)
+        suspected, doubted = (
+            worst_of([row for row in some if CLEARED_WITH[name] & classify(row["text"]).kinds], kinds)
+            for some in (own, clean)
+        )
         fitted[name] = float(np.quantile(low, 1 - FALSE_ALARMS[name]))
-        fitted[f"{name}_cleared"] = float(np.quantile(high, CLEARED_LOSS[name]))
-        caught, cleared = (high >= fitted[name]).mean(), (low < fitted[f"{name}_cleared"]).mean()
+        fitted[f"{name}_cleared"] = float(np.quantile(suspected, CLEARED_LOSS[name]))
+        caught, cleared = (high >= fitted[name]).mean(), (doubted < fitted[f"{name}_cleared"]).mean()
         print(
             f"{name}: from {fitted[name]:.3f}; of {len(own)} left out {caught:.3f} found; cleared below"
-            f" {fitted[f'{name}_cleared']:.4f}: {cleared:.3f} of {len(clean)} harmless ones"
+            f" {fitted[f'{name}_cleared']:.4f}: {cleared:.3f} of {len(doubted)} that rules suspect wrongly"
         )
         for share in (0.01, 0.03, 0.05, 0.1):
             line = np.quantile(low, 1 - share)
@@ -74,8 +89,10 @@ def fit_hostile(rows: Sequence[Row]) -> float:
     _print_missed("the person", [row for row in found if row["about"]["channel"] == "user"])
     others = [row for row in found if row["about"]["channel"] != "user"]
     _print_missed("third parties", others)
-    harmless = [row["left_out"] for row in others if not row["hostile"]]
-    return float(np.quantile(harmless, 1 - FALSE_ALARMS["hostile"]))
+    line = float(np.quantile([row["left_out"] for row in others if row["hostile"]], MISSED_ATTEMPTS))
+    ordinary = np.array([row["left_out"] for row in rows if row["source"] == "pool"])
+    print(f"line {line:.2f}: {(ordinary >= line).mean():.4f} of {len(ordinary)} ordinary messages lie above")
+    return line
 
 
 def _print_missed(name: str, rows: Sequence[Row]) -> None:

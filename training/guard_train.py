@@ -316,7 +316,7 @@ def main() -> None:
     parser.add_argument("--name", default="adapters")
     parser.add_argument("--epochs", type=int, default=9)
     parser.add_argument("--rate", type=float, default=4e-4)
-    parser.add_argument("--rank", type=int, default=24)
+    parser.add_argument("--rank", type=int, default=64)
     parser.add_argument("--dropout", type=float, default=0.2)
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args()

@@ -167,7 +167,7 @@ def test_a_request_under_way_keeps_its_place_and_the_next_is_told_when_to_come(
 
 @surfaces
 def test_bodies_that_do_not_come_take_no_place_from_others(surface: str, tmp_path: Path) -> None:
-    """Where the server is full of them, the oldest is given up for a newcomer, and told when to come again."""
+    """Where the server is full of them, the oldest is given up for a newcomer and told when to come."""
     with served(surface, tmp_path, max_working=2, max_waiting=4) as server, ExitStack() as stack:
         slow = [connect(server.place, stack) for _ in range(12)]
         for one in slow:

@@ -355,10 +355,9 @@ def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:
 
 
 def _passage(content: str, turn: Turn, voice: Voice) -> str | None:
-    """Return what stands around a sentence that nobody speaks for: an attempt may be spread over several."""
-    if turn.role is Role.USER and voice is Voice.OWN:
-        return None
-    part = next((one for one in _parts(turn.content) if content in one), turn.content)
+    """Return what stands around a sentence: an attempt may be spread over several."""
+    parts = _parts(turn.content) if voice is not Voice.OWN else ()
+    part = next((one for one in parts if content in one), turn.content)
     at = max(part.find(content), 0)
     around = part[max(at - PASSAGE_CHARACTERS, 0) : at + len(content) + PASSAGE_CHARACTERS]
     return around if len(around) > len(content) else None

@@ -555,15 +555,16 @@ class Engram:
         narrowed = checked_filters(filters).in_mode(parse_enum(Mode, mode))
         asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
         then = Then(as_of=as_of, valid_at=valid_at)
-        answer = self._parts.recalls.recall(
-            asked,
-            session=session,
-            then=then,
-            strategy=strategy,
-            explain=explain,
-            turns=turns,
-            abstain=abstain,
-        )
+        with self._parts.read_turns.taken():
+            answer = self._parts.recalls.recall(
+                asked,
+                session=session,
+                then=then,
+                strategy=strategy,
+                explain=explain,
+                turns=turns,
+                abstain=abstain,
+            )
         return self._disclosed(answer)
 
     def timeline(
@@ -834,7 +835,8 @@ class Engram:
             session=session,
             counter=counter,
         )
-        return self._parts.contexts.build(request, recalled=recalled)
+        with self._parts.read_turns.taken():
+            return self._parts.contexts.build(request, recalled=recalled)
 
     def brief(
         self, *, budget: int = BRIEF_TOKENS, session: str | None = None, scope: Scope | None = None

@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
@@ -112,6 +112,30 @@ BACKUP_LOOK_SECONDS = 3600.0
 """How often it looks again."""
 
 
+READS_AT_ONCE = max(1, (os.cpu_count() or 1) // 2)
+"""Searches that compute at the same time: with one on two cores, writes waited least and most was done."""
+READ_PATIENCE_SECONDS = 0.5
+"""How long one waits for its turn, so that a part that hangs under one search holds up no other."""
+
+
+class ReadTurns:
+    """Lets a few searches compute at a time: a write beside many would get a small share of the processor."""
+
+    def __init__(self, at_once: int = READS_AT_ONCE, patience_seconds: float = READ_PATIENCE_SECONDS) -> None:
+        self._places = threading.BoundedSemaphore(at_once)
+        self._patience = patience_seconds
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[None]:
+        """Run the block when a place is free, or when it has waited long enough."""
+        has_place = self._places.acquire(timeout=self._patience)
+        try:
+            yield
+        finally:
+            if has_place:
+                self._places.release()
+
+
 class Own(Struct, frozen=True, kw_only=True):
     """What a caller brings along in place of, or beside, the built-in parts."""
 
@@ -134,6 +158,7 @@ class Parts:
         self.stop = threading.Event()
         self.in_background = False
         self.erasures_seen = 0
+        self.read_turns = ReadTurns()
         self._own = own
         self._workers = {
             name: Worker(name, health=self.health)

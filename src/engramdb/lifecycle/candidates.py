@@ -211,15 +211,20 @@ _TASK: Final = "Task “"
 """How a report of an agent's task begins."""
 
 
-def _screened(draft: Draft, text: str, screen: Screen, origin: Authorship) -> list[Screening]:
+def _screened(
+    draft: Draft, text: str, screen: Screen, origin: Authorship, *, is_around: bool = False
+) -> list[Screening]:
     """
-    Return what comes of screening a text.
+    Return what comes of screening a text, or what stands around it.
+
+    What a person says around it counts as a whole: one odd sentence does not hide its neighbors.
 
     Importers and reports put words of ours around those of others ("AGENTS.md of harbor tells agents: …"),
     which together look worse than they are: there the judge reads each part, and patterns the whole.
     """
     if draft.layer is not Layer.CODEBASE and not text.startswith(_TASK):
-        return [screen.screen(text, origin=origin)]
+        is_whole = is_around and origin is Authorship.PERSON
+        return [screen.screen(text, origin=origin, is_whole=is_whole)]
     by_patterns = Screen(policy=screen.policy).screen(text, origin=origin)
     return [by_patterns, *(screen.screen(part, origin=origin) for part in text.split(": "))]
 
@@ -238,7 +243,8 @@ def _flags(draft: Draft, content: str, screen: Screen, actor: Actor | None) -> t
         raise refusal(refused)
     is_flagged = any(one.is_flagged for one in found)
     if not is_flagged and draft.passage:
-        is_flagged = any(one.is_flagged for one in _screened(draft, draft.passage, screen, origin))
+        around = _screened(draft, draft.passage, screen, origin, is_around=True)
+        is_flagged = any(one.is_flagged for one in around)
     is_new = is_flagged and INJECTION not in draft.flags
     return (*draft.flags, INJECTION) if is_new else draft.flags
 

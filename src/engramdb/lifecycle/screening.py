@@ -9,7 +9,7 @@ window) or refused, which happens only on overwhelming evidence and never to a p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final, Protocol
 
@@ -70,10 +70,16 @@ class Screen(Struct, frozen=True):
     personal: FindsPersonalData | None = None
     """Finds private words beside the rules; asked once, when a text is stored."""
 
-    def screen(self, text: str, *, origin: Authorship = Authorship.OTHER) -> Screening:
-        """Return how suspicious a text is for somebody's words, and what follows from that."""
+    def screen(
+        self, text: str, *, origin: Authorship = Authorship.OTHER, is_whole: bool = False
+    ) -> Screening:
+        """
+        Return how suspicious a text is for somebody's words, and what follows from that.
+
+        A text of several sentences is as suspicious as the worst of them, unless it counts as a whole.
+        """
         found = scan(text)
-        chance = self._chance(text)
+        chance = self._chance([text] if is_whole else _parts(text))
         is_person = origin is Authorship.PERSON
         policy = self.policy
         may_overrule = is_person or found.score < policy.injection_reject_above
@@ -92,11 +98,11 @@ class Screen(Struct, frozen=True):
         """Return whether a text may stand in an automatic window."""
         return not self.screen(text, origin=origin).is_flagged
 
-    def _chance(self, text: str) -> float | None:
+    def _chance(self, parts: Iterable[str]) -> float | None:
         if self.judge is None:
             return None
         try:
-            return max(self.judge.chance(one, patterns=scan(one).score) for one in _parts(text))
+            return max(self.judge.chance(one, patterns=scan(one).score) for one in parts)
         except EngramError:  # noted in health; the patterns decide alone
             return None
 
