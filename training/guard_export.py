@@ -64,13 +64,12 @@ def fit(rows: Sequence[Row]) -> dict[str, float]:
         own = [row for row in found if chosen & set(row["labels"])]
         clean = [row for row in found if max(row["labels"]) == 0]
         high, low = worst_of(own, kinds), worst_of(clean, kinds)
-        suspected, doubted = (
-            worst_of([row for row in some if CLEARED_WITH[name] & classify(row["text"]).kinds], kinds)
-            for some in (own, clean)
-        )
+        suspected = [row for row in own if CLEARED_WITH[name] & classify(row["text"]).kinds] or own
+        doubted = [row for row in clean if CLEARED_WITH[name] & classify(row["text"]).kinds] or clean
         fitted[name] = float(np.quantile(low, 1 - FALSE_ALARMS[name]))
-        fitted[f"{name}_cleared"] = float(np.quantile(suspected, CLEARED_LOSS[name]))
-        caught, cleared = (high >= fitted[name]).mean(), (doubted < fitted[f"{name}_cleared"]).mean()
+        fitted[f"{name}_cleared"] = float(np.quantile(worst_of(suspected, kinds), CLEARED_LOSS[name]))
+        caught = (high >= fitted[name]).mean()
+        cleared = (worst_of(doubted, kinds) < fitted[f"{name}_cleared"]).mean()
         print(
             f"{name}: from {fitted[name]:.3f}; of {len(own)} left out {caught:.3f} found; cleared below"
             f" {fitted[f'{name}_cleared']:.4f}: {cleared:.3f} of {len(doubted)} that rules suspect wrongly"
