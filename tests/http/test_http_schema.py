@@ -21,6 +21,7 @@ from engramdb.verbs.errors import ANSWERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from engramdb import Engram
 
@@ -132,16 +133,17 @@ def test_every_field_and_parameter_says_what_it_means(description: dict[str, Any
     assert mute == []
 
 
-def test_every_body_has_an_example_that_is_taken(engram: Engram, description: dict[str, Any]) -> None:
+def test_every_body_has_an_example_that_is_taken(description: dict[str, Any], tmp_path: Path) -> None:
     """A reader who copies it meets no complaint about its form; at most there is no such memory or turn."""
-    client = client_of(create_app(engram))
     answers = {}
-    for path, methods in description["paths"].items():
-        body = methods.get("post", {}).get("requestBody")
-        if body is not None:
-            name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-            (example,) = description["components"]["schemas"][name]["examples"]
-            answers[path] = client.post(path, json=example)
+    with opened(tmp_path) as engram:  # in the shared one another test may have forgotten what one says
+        client = client_of(create_app(engram))
+        for path, methods in description["paths"].items():
+            body = methods.get("post", {}).get("requestBody")
+            if body is not None:
+                name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+                (example,) = description["components"]["schemas"][name]["examples"]
+                answers[path] = client.post(path, json=example)
 
     refused = {
         path: answer.text

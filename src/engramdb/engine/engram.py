@@ -555,7 +555,7 @@ class Engram:
         narrowed = checked_filters(filters).in_mode(parse_enum(Mode, mode))
         asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
         then = Then(as_of=as_of, valid_at=valid_at)
-        with self._parts.read_turns.taken():
+        with self._parts.search_slots.taken():
             answer = self._parts.recalls.recall(
                 asked,
                 session=session,
@@ -835,7 +835,7 @@ class Engram:
             session=session,
             counter=counter,
         )
-        with self._parts.read_turns.taken():
+        with self._parts.search_slots.taken():
             return self._parts.contexts.build(request, recalled=recalled)
 
     def brief(

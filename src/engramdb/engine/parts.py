@@ -112,16 +112,18 @@ BACKUP_LOOK_SECONDS = 3600.0
 """How often it looks again."""
 
 
-READS_AT_ONCE = max(1, (os.cpu_count() or 1) // 2)
+SEARCHES_AT_ONCE = max(1, (os.cpu_count() or 1) // 2)
 """Searches that compute at the same time: with one on two cores, writes waited least and most was done."""
-READ_PATIENCE_SECONDS = 0.5
+SEARCH_PATIENCE_SECONDS = 0.5
 """How long one waits for its turn, so that a part that hangs under one search holds up no other."""
 
 
-class ReadTurns:
+class SearchSlots:
     """Lets a few searches compute at a time: a write beside many would get a small share of the processor."""
 
-    def __init__(self, at_once: int = READS_AT_ONCE, patience_seconds: float = READ_PATIENCE_SECONDS) -> None:
+    def __init__(
+        self, at_once: int = SEARCHES_AT_ONCE, patience_seconds: float = SEARCH_PATIENCE_SECONDS
+    ) -> None:
         self._places = threading.BoundedSemaphore(at_once)
         self._patience = patience_seconds
 
@@ -158,7 +160,7 @@ class Parts:
         self.stop = threading.Event()
         self.in_background = False
         self.erasures_seen = 0
-        self.read_turns = ReadTurns()
+        self.search_slots = SearchSlots()
         self._own = own
         self._workers = {
             name: Worker(name, health=self.health)
