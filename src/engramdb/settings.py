@@ -98,7 +98,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     durability: str = "full"
     """`full`: a write that returned survives a power cut. `relaxed`: it survives a crash of the process."""
     backups: bool = True
-    """Whether processes with a background copy the store once a day to a folder beside it; three are kept."""
+    """Whether the store is copied once a day to a folder beside it; three copies are kept."""
     readers: int = 4
     """How many reads may run at once."""
     max_waiting_writers: int = 256

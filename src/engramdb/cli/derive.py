@@ -148,6 +148,8 @@ def _run(verb: Verb, runner: Runner, fields: Sequence[Field], given: dict[str, A
     }
     request: Request = decode_flat(verb.request, asked, surface="cli")
     runner.run(Run(verb=verb, asked=request, shared=shared, extra=extra))
+    if verb.is_write(asked):
+        shared.back_up_daily()
 
 
 def _run_plainly(run: Run, *, show: Callable[[Any], None]) -> None:

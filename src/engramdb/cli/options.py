@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from engramdb.cli.errors import engine
-from engramdb.errors import InvalidContent, InvalidSettings, MissingExtra
+from engramdb.cli.output import talk, visible
+from engramdb.errors import EngramError, InvalidContent, InvalidSettings, MissingExtra
 from engramdb.text.normalize import is_text
 from engramdb.values.memory import Actor, ActorKind, Surface
 from engramdb.values.scope import MAX_NAME_CHARACTERS, Scope
@@ -180,6 +181,25 @@ class Shared(Struct, frozen=True, kw_only=True):
         return engine().open(
             settings=self.settings(), scope=self.scope, actor=command_actor(), background=False
         )
+
+    def back_up_daily(self) -> None:
+        """Copy a small store whose last copy is older than a day; called when the answer has been given."""
+        from pathlib import Path  # noqa: PLC0415 - only what writes needs it
+
+        from engramdb.engine.backups import back_up_after_command, may_be_due  # noqa: PLC0415
+
+        settings = self.settings()
+        place = Path(settings.store_location).expanduser().absolute()
+        if not settings.backups or not may_be_due(place, now=datetime.now(UTC)):
+            return
+        sys.stdout.flush()
+        try:
+            with self.open_existing() as engram:
+                back_up_after_command(engram)
+        except EngramError as exc:
+            talk(f"engram: the daily backup failed: {exc.code} {visible(exc.message)}")
+            if exc.hint:
+                talk(f"hint: {visible(exc.hint)}")
 
 
 def shared_parameters() -> list[click.Parameter]:

@@ -1,9 +1,9 @@
 """
 Copies of the store in a folder beside it: made once a day, three kept, and put back by one command.
 
-A process with a background makes one when the last is older than a day; a store that is younger than that
-has none. Short commands make none by themselves, so that no answer waits for a copy. Every copy is verified
-before it gets its name, and an old one goes only after a new one is there.
+A process with a background makes one when the last is older than a day, and so does a command that has
+written, after its answer; a store that is younger than that has none. Every copy is verified before it gets
+its name, and an old one goes only after a new one is there.
 """
 
 from __future__ import annotations
@@ -27,10 +27,13 @@ from engramdb.values.files import FileKind
 from engramdb.values.report import RestoredBackup
 
 if TYPE_CHECKING:  # a cycle: the parts make the daily backup
+    from engramdb.engine.engram import Engram
     from engramdb.engine.parts import Parts
 
 BACKUP_HOURS = 24.0
 """A copy is made when the last is older than this."""
+MAX_COMMAND_BYTES = 64_000_000
+"""Of a store that a command of the shell copies after its answer: a second's work."""
 KEPT_BACKUPS = 3
 """How many copies are kept beside the store; older ones are removed."""
 LOST_MOST = 0.5
@@ -75,14 +78,31 @@ def back_up_if_due(parts: Parts) -> Backup | None:
     return None
 
 
+def back_up_after_command(engram: Engram) -> None:
+    """Make a copy where the last is too old, in a process that ends; raises where that fails."""
+    parts = engram._parts  # noqa: SLF001 - the engine's own
+    if parts.store.unwritable is None and is_due(parts):
+        back_up(parts)
+
+
 def is_due(parts: Parts) -> bool:
     """Return whether the last copy, or else the store itself, is older than a day."""
     now = parts.clock.now()
-    made = [one.made_at for one in list_backups(Path(parts.store.location)) if not _is_ahead(one, now)]
-    last = made[0] if made else parts.store.describe().get("made_at")
+    last = _last_made(Path(parts.store.location), now) or parts.store.describe().get("made_at")
     if not isinstance(last, datetime):
         return False
     return last > now or last < now - timedelta(hours=BACKUP_HOURS)  # one made ahead is of unknown age
+
+
+def may_be_due(store: Path, *, now: datetime) -> bool:
+    """Return whether a short command should open a store once more to look: it is small, with no new copy."""
+    last = _last_made(store, now)
+    is_small = store.is_file() and store.stat().st_size <= MAX_COMMAND_BYTES
+    return is_small and (last is None or last < now - timedelta(hours=BACKUP_HOURS))
+
+
+def _last_made(store: Path, now: datetime) -> datetime | None:
+    return next((one.made_at for one in list_backups(store) if not _is_ahead(one, now)), None)
 
 
 def back_up(parts: Parts) -> Backup:
