@@ -202,6 +202,48 @@ def test_a_proven_secret_is_never_cleared() -> None:
     assert merge(code, PiiScan.of([PiiSpan(15, 19, PiiKind.CREDENTIAL)]), nothing).kinds == frozenset()
 
 
+def test_the_code_behind_a_card_and_a_medicine_that_is_taken_are_never_cleared() -> None:
+    """A model of this size knows neither every language nor every medicine."""
+    card = '{"pan":"5425233430109903","exp":"0828","cvc":"419"}'
+    medicine = "can I run a half marathon on lithium? 600 mg twice a day"
+    nothing = PersonalData((), frozenset(PiiKind))
+
+    assert "419" not in conceal(card, merge(card, classify(card), nothing))
+    assert merge(medicine, classify(medicine), nothing).tier is SecurityTier.SENSITIVE
+
+
+def test_what_looks_like_nothing_but_a_password_is_never_cleared() -> None:
+    """Of both cases, with digits and signs; a number that a rule took for a code is cleared."""
+    nothing = PersonalData((), frozenset(PiiKind))
+    told = "the keystore was easy, the pfx just wants Violin.Xo_73k and off it goes"
+    number = "what is the code of this lock maker? model TSE 4103, the battery is flat"
+
+    assert "Violin" not in conceal(told, merge(told, classify(told), nothing))
+    assert merge(number, PiiScan.of([PiiSpan(47, 51, PiiKind.CREDENTIAL)]), nothing).kinds == frozenset()
+
+
+def test_the_public_half_of_a_key_is_no_secret() -> None:
+    """Whatever the model makes of its jumble; the private half beside it is one."""
+    public = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKq7v0WbTzXn4Rj2LmYd8sGhPc5FuEo1NkVtQw9ZiBxA me@host"
+    found = PersonalData((PiiSpan(12, 80, PiiKind.CREDENTIAL),))
+    both = f"{public} with the passphrase tulip-Anchor-77"
+    start = both.index("tulip")
+    beside = PersonalData((PiiSpan(start, len(both), PiiKind.CREDENTIAL),))
+
+    assert merge(public, classify(public), found).tier is SecurityTier.CLEARTEXT
+    assert conceal(both, merge(both, PiiScan.of(()), beside)).endswith("passphrase [confidential]")
+
+
+def test_a_published_example_is_private_only_where_the_model_says_so_too() -> None:
+    """An encyclopedia's IBAN is nobody's, and yet somebody may pass it off as theirs."""
+    text = "Wikipedia explains mod 97 with GB82 WEST 1234 5698 7654 32"
+    account = PersonalData((PiiSpan(31, len(text), PiiKind.BANK_ACCOUNT),))
+
+    assert merge(text, classify(text), PersonalData(())).tier is SecurityTier.CLEARTEXT
+    assert merge(text, classify(text), account).tier is SecurityTier.CONFIDENTIAL
+    assert classify(text).tier is SecurityTier.CONFIDENTIAL, "without the model the rules decide alone"
+
+
 def test_a_secret_that_is_said_twice_is_masked_in_every_part_of_the_turn() -> None:
     """Also where only its first place was found."""
     turn = Turn(

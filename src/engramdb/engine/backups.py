@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engramdb.clock import Clock
-from engramdb.engine.erasing import registered_file
 from engramdb.errors import StorageError, StoreNotFound
 from engramdb.settings import Settings
 from engramdb.store.sqlite.backups import count_memories, restore_copy, translate_file_errors
@@ -140,6 +139,8 @@ def _superfluous(backups: Sequence[Backup], key: bytes) -> list[Path]:
 
 def write_backup(parts: Parts, target: Path, *, given: str = "", actor: Actor | None = None) -> Backup:
     """Make a verified copy at a path, and register it, so that an erasure finds it."""
+    from engramdb.engine.erasing import registered_file  # noqa: PLC0415 - loads arrays: only to copy
+
     now = parts.clock.now()
     with registered_file(parts, FileKind.BACKUP, target, given=given or str(target)):
         parts.store.back_up(target)

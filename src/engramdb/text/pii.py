@@ -65,6 +65,7 @@ _FINDERS: tuple[_Finder, ...] = (
     (PiiKind.EMAIL, pii_people.emails),
     (PiiKind.BANK_ACCOUNT, pii_numbers.bank_accounts),
     (PiiKind.PAYMENT_CARD, pii_numbers.payment_cards),
+    (PiiKind.CREDENTIAL, pii_numbers.card_codes),
     (PiiKind.SSN, pii_numbers.social_security_numbers),
     (PiiKind.GOVERNMENT_ID, pii_numbers.government_ids),
     (PiiKind.GOVERNMENT_ID, pii_codes.named_ids),
@@ -78,8 +79,9 @@ _FINDERS: tuple[_Finder, ...] = (
 )
 _PROOFS: tuple[_Finder, ...] = (
     (PiiKind.CREDENTIAL, pii_patterns.issued_credentials),
-    (PiiKind.BANK_ACCOUNT, pii_numbers.ibans),
+    (PiiKind.BANK_ACCOUNT, pii_numbers.issued_ibans),
     (PiiKind.PAYMENT_CARD, pii_numbers.issued_cards),
+    (PiiKind.CREDENTIAL, pii_numbers.card_codes),
     (PiiKind.SSN, pii_numbers.social_security_numbers),
     (PiiKind.GOVERNMENT_ID, pii_numbers.checked_ids),
 )
@@ -111,6 +113,8 @@ def proven(text: str) -> frozenset[PiiSpan]:
     found = {PiiSpan(start, end, kind) for kind, find in _PROOFS for start, end in find(text)}
     if (plain := undisguised(text)) != text:
         found |= {PiiSpan(0, 0, kind) for kind, find in _PROOFS if any(find(plain))}
+    if pii_personal.takes_medicine(text):
+        found.add(PiiSpan(0, 0, PiiKind.HEALTH))
     return frozenset(found)
 
 

@@ -40,6 +40,9 @@ _DIGITS_OF_CODE = (
     rf"(?=[a-z0-9-]*\d)(?=[a-z0-9-]*[a-z])[a-z0-9]{{4,5}}-[a-z0-9]{{4,5}}|"
     rf"(?=[A-Z0-9-]*\d)[A-Z0-9]{{4,5}}-[A-Z0-9]{{4,5}}){_NO_UNIT}"
 )
+_SPLIT_CODE = (
+    r"(?<![\w.-])(?=[A-Za-z0-9-]*\d)(?=[A-Za-z0-9-]*[A-Za-z])[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}(?![\w-])"
+)
 _ID = r"(?<![A-Za-z0-9])(?=(?:[A-Z .-]{0,6}\d){6})[A-Z0-9](?:[ .-]?[A-Z0-9]){6,19}(?![A-Za-z0-9])"
 _COMPACT_ID = r"(?<![A-Za-z0-9])(?=(?:[A-Z-]{0,8}\d){4})[A-Z0-9](?:-?[A-Z0-9]){6,17}(?![A-Za-z0-9])"
 _SHORT_ID = r"(?<![A-Za-z0-9])(?:\d{7}[A-W][A-IW]?|\d{3}[ -]\d{3}[ -]\d{3})(?![A-Za-z0-9])"
@@ -93,6 +96,7 @@ _CODES = (
     _Clue("lock", lazy(_COMBINATION), ahead=60, back=40, also="opens"),
     _Clue("one_time", lazy(_DIGITS_OF_CODE), ahead=110, back=40, is_many=True, check=_is_no_year),
     _Clue("card_code", lazy(rf"{_NOT_INSIDE}\d{{3,4}}{_NO_UNIT}"), ahead=60, check=_is_no_year),
+    _Clue("second_factor", lazy(_SPLIT_CODE), ahead=150, is_many=True),
     _Clue("login", lazy(_MIXED), ahead=90, back=60, check=_is_mixed),
 )
 _NAMED_VALUE = lazy(
@@ -140,8 +144,19 @@ _STATED_CODE = lazy(
     r"(?!\w|[.,]\d)"
 )
 _LOGIN = lazy(
-    r"(?i)\b(?:log-?in|credentials?|account)\b[^\n.?!]{0,30}?(?:\sis|\sare|:|=)\s[\w.@+-]{2,40}\s?[/|:]\s?"
+    r"(?i)\b(?:log-?in(?! (?:page|url|form|screen|endpoint|path|route))|credentials?|account)\b"
+    r"[^\n.?!]{0,30}?"
+    r"(?:\sis|\sare|:|=)\s[\w.@+-]{2,40}\s?[/|:]\s?"
     r"(?P<value>(?=\S{0,40}\d)(?=\S{0,40}[A-Za-z])[^\s/|]{5,40})"
+)
+_USER_AND_PASSWORD = lazy(
+    r"(?i)(?<![\w/.:@])(?:admin|administrator|root|user|guest|pi|ubuntu|sa)\s?[/:|]\s?"
+    r"(?P<value>(?=\S{0,40}\d)(?=\S{0,40}[^\W\d_])[^\s/|:,;\"']{6,40})"
+)
+_WANTED = lazy(
+    r"(?i)\b(?:pass|log-?in|portal|pfx|p12|keystore|unlock(?:s|ed)?|sign-?in)\b[^\n.?!]{0,40}?"
+    r"\s?(?:\bis|\bwas|\bwants|\btakes|\bneeds|\bwith|[:=])\s(?:now\s|still\s|just\s|again\s)?[\"'`“]?"
+    r"(?P<value>[\w!#$%^&*+?~.-]{8,40})(?![\w/@\\:])"
 )
 _TURNED = lazy(
     r"(?i)\b(?P<value>(?:[a-z-]{3,12}|\d{1,2}) (?:to the )?(?:left|right)(?:,? (?:then |"
@@ -200,6 +215,11 @@ def _codes_in_talk(text: str, lower: str) -> Iterator[tuple[int, int]]:
     for pattern in (_ANSWER, _STATED_CODE, _LOGIN):
         for match in pattern.finditer(text):
             yield match.span("value")
+    for pattern, is_alike in ((_WANTED, is_chosen), (_USER_AND_PASSWORD, _is_cased)):
+        for match in pattern.finditer(text):
+            value = match["value"].rstrip(".")
+            if is_alike(value):
+                yield match.start("value"), match.start("value") + len(value)
     yield from _entrances(text, lower)
 
 
@@ -248,6 +268,17 @@ def _is_secret(value: str) -> bool:
     return not is_placeholder(value) and "://" not in value and ((letters and digits) or is_groups)
 
 
+def is_chosen(value: str) -> bool:
+    """Return whether a text is one word like a made-up password: of both cases, with digits and signs."""
+    return _is_cased(value) and not value.isalnum() and not any(map(str.isspace, value))
+
+
+def _is_cased(value: str) -> bool:
+    """Return whether a word has capitals and small letters, or signs, beside digits."""
+    is_mixed = value not in (value.lower(), value.upper()) or any(one in _SIGNS for one in value)
+    return is_mixed and any(map(str.isdigit, value)) and not is_placeholder(value)
+
+
 def _stem(one: str, other: str) -> int:
     return next((place for place, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), 0)
 
@@ -273,6 +304,7 @@ _IDS = (
     _Clue("passport", lazy(_PASSPORT), ahead=60),
     _Clue("tax", lazy(_TAX), ahead=45),
     _Clue("national", lazy(_ID), ahead=45),
+    _Clue("traveler", lazy(_PASSPORT), ahead=60),
     _Clue("short_national", lazy(_SHORT_ID), ahead=30),
 )
 _CARD_EXPIRY = (

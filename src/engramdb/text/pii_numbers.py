@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from engramdb.text.normalize import lazy
 from engramdb.text.pii_patterns import cued
@@ -195,7 +196,9 @@ _DIGIT = lazy(r"\d")
 _NOT_BEFORE = r"(?<![A-Za-z0-9_.+-])"
 _NOT_AFTER = r"(?![A-Za-z0-9_]|[.-]\d)"
 _CUE_CHARACTERS = 40
-"""How far before a number a word that names it may stand."""
+"""How far before a number a word that names it may stand;"""
+_CHECKED_CUE_CHARACTERS = 120
+"""and where the number passes a check of its own: "my Aadhaar? The landlord wants it. Number is …"."""
 
 _SSN = lazy(rf"{_NOT_BEFORE}(?!000|666|9\d\d)\d{{3}}([- ]?)(?!00)\d\d\1(?!0000)\d{{4}}{_NOT_AFTER}")
 _SSN_CUE = lazy(r"(?i)\bssn\b|social security|\bsocial\b|seguro social")
@@ -245,6 +248,46 @@ _TEST_CARDS = frozenset(
     }
 )
 """Numbers that payment companies publish for tests: they pass the check and pay for nothing."""
+
+
+_EXAMPLE_IBANS = frozenset(
+    {
+        *("GB82WEST12345698765432", "GB29NWBK60161331926819", "GB33BUKB20201555555555"),
+        *("DE89370400440532013000", "DE91100000000123456789", "FR1420041010050500013M02606"),
+        *("FR7630006000011234567890189", "NL91ABNA0417164300", "CH9300762011623852957"),
+        *("ES9121000418450200051332", "IT60X0542811101000000123456", "BE68539007547034"),
+        *("AT611904300234573201", "IE29AIBK93115212345678", "PL61109010140000071219812874"),
+        *("PT50000201231234567890154", "SE4550000000058398257466", "NO9386011117947"),
+    }
+)
+"""Of the registry, of encyclopedias and of payment companies."""
+_CARD_CODE = lazy(r"(?<![\w./,:$€£#-])(?<!\d )\d{3,4}(?![\w/%-]|[.,]\d| \d)")
+_CARD_CODE_WITHIN = 90
+"""Characters behind a card's number."""
+
+
+def card_codes(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what stands behind the number of a card like the digits on its back, whatever it is called."""
+    for _, end in payment_cards(text):
+        found = _CARD_CODE.finditer(text, end, min(len(text), end + _CARD_CODE_WITHIN))
+        codes = (match.span() for match in found if not re.fullmatch(r"(?:19|20)\d\d", match[0]))
+        yield from islice(codes, 2)  # it may be valid until "0828"
+
+
+def published_examples(text: str) -> Iterator[tuple[int, int]]:
+    """Yield numbers that everybody knows from documentation: they pass their check and are nobody's."""
+    for start, end in payment_cards(text):
+        if re.sub(r"\D", "", text[start:end]) in _TEST_CARDS:
+            yield start, end
+    for start, end in ibans(text):
+        if re.sub(r"[^A-Z\d]", "", text[start:end].upper()) in _EXAMPLE_IBANS:
+            yield start, end
+
+
+def issued_ibans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the IBANs that a bank may have given out."""
+    examples = set(published_examples(text))
+    yield from (place for place in ibans(text) if place not in examples)
 
 
 def issued_cards(text: str) -> Iterator[tuple[int, int]]:
@@ -361,7 +404,8 @@ def _national_ids(text: str, *, is_proof: bool) -> Iterator[tuple[int, int]]:
         if digits < least or (is_proof and check is _is_unchecked):
             continue
         for match in form.finditer(text):
-            if (cue is None or cue.search(_before(text, match.start()))) and check(match[0]):
+            before = text[max(0, match.start() - _CHECKED_CUE_CHARACTERS) : match.start()]
+            if (cue is None or cue.search(before)) and check(match[0]):
                 yield match.span()
 
 

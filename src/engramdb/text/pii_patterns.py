@@ -273,6 +273,22 @@ def issued_credentials(text: str) -> Iterator[tuple[int, int]]:
                 yield match.span(1)
 
 
+_PUBLIC_FORMS = lazy(
+    r"\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|"
+    r"sk-(?:ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com) AAAA[\w+/=]{20,4096}"
+    r"|-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}(?:PUBLIC KEY(?: BLOCK)?|CERTIFICATE(?: REQUEST)?)-----"
+    r"[A-Za-z0-9+/=\s:,-]{0,16384}"
+    r"|\b(?:sha(?:1|256|384|512)|md5)[:=-][A-Za-z0-9+/]{20,128}={0,2}"
+    r"|\bage1[a-z\d]{58}\b"
+)
+
+
+def public_forms(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what looks like a secret and is public by its form: public keys, certificates, checksums."""
+    for match in _PUBLIC_FORMS.finditer(text):
+        yield match.span()
+
+
 def assigned(text: str) -> Iterator[tuple[int, int]]:
     """Yield values that follow the name of a secret and can be one."""
     lower = text.lower()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from engramdb.text.lexicons import registry, word_set
 from engramdb.text.normalize import lazy
-from engramdb.text.pii_patterns import cued
+from engramdb.text.pii_patterns import cue, cued
 
 _LISTS = {name: word_set(row) for name, row in registry("pii").items()}
 PLACES, TECHNOLOGY, PEOPLES, NOT_NAMES = (
@@ -35,10 +35,13 @@ _SPELLED_EMAIL = cued(
 
 
 def emails(text: str) -> Iterator[tuple[int, int]]:
-    """Yield mail addresses, plain or with (at) and (dot); a repository's `git@host:path` is none."""
+    """Yield people's mail addresses, plain or with (at) and (dot); a repository's `git@host:path` is none."""
     if "@" in text:
         for match in _EMAIL.finditer(text):
-            if not match[0].startswith("git@") and text[match.end() : match.end() + 2] not in {":~", ":/"}:
+            is_remote = text[match.end() : match.end() + 2] in {":~", ":/"}
+            if not is_remote and not any(
+                cue(one).search(match[0]) for one in ("office_mailbox", "mail_form")
+            ):
                 yield match.span()
     for match in _SPELLED_EMAIL.matches(text, text.lower()):
         yield match.span()

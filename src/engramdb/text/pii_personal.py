@@ -28,7 +28,7 @@ _DAY = r"[0-3]?\d(?:st|nd|rd|th|er|º|ª|\.)?"
 _DATE = (
     rf"(?:(?:19|20)\d\d[-./][01]?\d[-./][0-3]?\d|[0-3]?\d[-./][0-3]?\d[-./](?:19|20)?\d\d(?!\d)"
     rf"|{_DAY}\s(?:of\s|de\s)?{_MONTHS}(?:,?\s(?:de\s|del\s)?(?:19|20)\d\d)?|{_MONTHS}\s{_DAY}(?:,?\s(?:19|20)\d\d)?"
-    r"|(?:19|20)\d\d年\d{1,2}月\d{1,2}日)"
+    r"|(?:19|20)\d\d\s?[年년]\s?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日일])"
 )
 
 
@@ -54,19 +54,25 @@ def birth_dates(text: str) -> Iterator[tuple[int, int]]:
 _AMOUNT = (
     r"(?:(?:[$€£¥₹₺]|R\$|US\$|CHF|EUR|USD|GBP|PLN|SEK|NOK|DKK)\s?\d[\d.,' ]{2,12}k?|"
     r"\d[\d.,' ]{2,12}\s?(?:[€£$₺]|EUR|USD|GBP|CHF|euros?|"
-    r"dollars|pounds|zł|PLN|kr|SEK|₽|руб\w*|円|万元?|元)|\d{2,3}(?:\.\d)?k\b|\d{2,3}[.,]\d{3}(?:[.,]\d\d)?(?=\s(?:a|per|brutto|netto|gross|net|an?|pro|plus|before|after)\b))"
+    r"dollars|pounds|zł|PLN|kr|SEK|₽|руб\w*|円|万元?|元)|"
+    r"\d{1,3}(?:\.\d{1,2})?\s?(?:lpa|lakhs?|crores?|만\s?원|万円)(?!\w)|"
+    r"\d{2,3}(?:\.\d)?k\b|\d{2,3}[.,]\d{3}(?:[.,]\d\d)?(?=\s(?:a|per|brutto|netto|gross|net|an?|pro|plus|before|after)\b))"
 )
 
 
 @cache
 def _income() -> re.Pattern[str]:
     pay = words_of("pay")
-    return re.compile(rf"(?i){pay}[^\n]{{0,40}}?(?<![\w.]){_AMOUNT}|{_AMOUNT}[^\n.!?]{{0,30}}?{pay}")
+    return re.compile(
+        rf"(?i){pay}[^\n]{{0,40}}?(?<![\w.]){_AMOUNT}|{_AMOUNT}[^\n.!?]{{0,30}}?{pay}"
+        rf"|{words_of('paid')}[^\n!?]{{0,30}}?{_AMOUNT}\s?{words_of('each_time')}"
+    )
 
 
 def incomes(text: str) -> Iterator[tuple[int, int]]:
     """Yield what somebody earns, with the word that says so."""
-    if not any(map(str.isdigit, text)) or not has_words("pay", text.lower()):
+    lower = text.lower()
+    if not any(map(str.isdigit, text)) or not (has_words("pay", lower) or has_words("paid", lower)):
         return
     for match in _income().finditer(text):
         if not cue("nobodys_pay").search(match[0]):
@@ -95,10 +101,17 @@ def is_about_health(text: str) -> bool:
     return any(form.search(words) for form in (cue("somebody"), _PROPER_NAME, _DOSE))
 
 
+def takes_medicine(text: str) -> bool:
+    """Return whether a text names a medicine and who takes it: certain, however unusual its name."""
+    return is_about_health(text) and _names_medicine(text.lower()) and cue("takes").search(text) is not None
+
+
 def _has_health_words(text: str) -> bool:
     lower = text.lower()
-    if has_cue("health", bare_words(text)) or _conditions().is_in(lower):
-        return True
+    return has_cue("health", bare_words(text)) or _conditions().is_in(lower) or _names_medicine(lower)
+
+
+def _names_medicine(lower: str) -> bool:
     medicines, endings = _medicines()
     words = {word.rstrip(_LAST_LETTERS) for word in _WORD.findall(lower)}
     return not words.isdisjoint(medicines) or any(word.endswith(endings) for word in words)

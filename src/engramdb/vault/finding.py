@@ -13,7 +13,10 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from engramdb.text.pii import PiiScan, proven
-from engramdb.values.privacy import PersonalData, PiiSpan
+from engramdb.text.pii_codes import is_chosen
+from engramdb.text.pii_numbers import published_examples
+from engramdb.text.pii_patterns import public_forms
+from engramdb.values.privacy import PersonalData, PiiKind, PiiSpan
 
 
 class FindsPersonalData(Protocol):
@@ -36,12 +39,25 @@ def merge(text: str, rules: PiiScan, found: PersonalData) -> PiiScan:
     """
     Return what rules and a finder found together; where they overlap, both count.
 
-    A kind that the finder cleared is dropped where only rules suspect it; what is proven stays.
+    A kind that the finder cleared is dropped where only rules suspect it; what is proven stays, and so does
+    what looks like nothing but a password. What is public by its form is no secret, and a published example
+    is one only where the finder says so too.
     """
     certain = proven(text) if found.cleared & rules.kinds else frozenset()
-    kept = [one for one in rules.findings if one.kind not in found.cleared or _is_among(one, certain)]
-    located = {one.kind for one in (*kept, *found.spans) if one.is_located}
-    return PiiScan.of(one for one in (*kept, *found.spans) if one.is_located or one.kind not in located)
+    public, examples = list(public_forms(text)), set(published_examples(text))
+    spans = [one for one in found.spans if not any(_lies_in(one, form) for form in public)]
+    kept = [
+        one
+        for one in rules.findings
+        if (one.kind not in found.cleared or _is_password(text, one) or _is_among(one, certain))
+        and ((one.start, one.end) not in examples or any(_overlap(one, other) for other in spans))
+    ]
+    located = {one.kind for one in (*kept, *spans) if one.is_located}
+    return PiiScan.of(one for one in (*kept, *spans) if one.is_located or one.kind not in located)
+
+
+def _is_password(text: str, span: PiiSpan) -> bool:
+    return span.kind is PiiKind.CREDENTIAL and is_chosen(text[span.start : span.end])
 
 
 def _is_among(span: PiiSpan, certain: Iterable[PiiSpan]) -> bool:
@@ -51,6 +67,10 @@ def _is_among(span: PiiSpan, certain: Iterable[PiiSpan]) -> bool:
 
 def _overlap(one: PiiSpan, other: PiiSpan) -> bool:
     return one.start < other.end and other.start < one.end
+
+
+def _lies_in(span: PiiSpan, form: tuple[int, int]) -> bool:
+    return span.is_located and form[0] <= span.start and span.end <= form[1]
 
 
 def relocate(spans: Iterable[PiiSpan], before: str, after: str) -> Iterator[PiiSpan]:
