@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from engramdb import Engram, Settings
 from engramdb.cli.main import app
-from engramdb.errors import EngramError
+from engramdb.errors import EngramError, StoreReadOnly
 from engramdb.hooks.respond import memory_block
 from engramdb.testing import TinyEmbedder
 from engramdb.values import Action, Actor, ActorKind, AuditEvent
@@ -98,6 +98,25 @@ def test_the_audit_counts_as_revealed_only_what_was(engram: Engram) -> None:
     engram.recall("what is Nora's alarm code?")
 
     assert [one.detail.get("revealed", 0) for one in _reads(engram)][:2] == [1, 1]
+
+
+def test_where_the_audit_cannot_be_written_secrets_stay_masked_and_the_answer_says_so(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a read-only disk, for example; `get` and `list` say it in their error."""
+    memory_id = engram.remember(TOLD).id
+
+    def refuse(_secret: object) -> None:
+        raise StoreReadOnly("the store can be read and not written")
+
+    monkeypatch.setattr(engram, "_audit_reveal", refuse)
+    answer = engram.recall("what is Nora's alarm code?")
+
+    assert "7788" not in as_text(answer)
+    assert [(one.index, "audit" in one.reason) for one in answer.quality.missing] == [("secrets", True)]
+    with pytest.raises(StoreReadOnly) as refused:
+        engram.get(memory_id, reveal=True)
+    assert "audit" in refused.value.hint
 
 
 def _reads(engram: Engram) -> list[AuditEvent]:

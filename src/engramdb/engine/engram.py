@@ -31,6 +31,7 @@ from engramdb.errors import (
     InvalidScope,
     MemoryNotFound,
     StatementForgotten,
+    StorageError,
 )
 from engramdb.settings import Settings
 from engramdb.store.contract import FeedPage, Transaction
@@ -1338,7 +1339,7 @@ class Engram:
             reason=reason or "taken apart",
             expected_version=expected_version,
         )
-        self._parts.embed_later()
+        self._parts.embed_changed()
         return back
 
     # --- the whole store ------------------------------------------------------------------------------------
@@ -1738,7 +1739,7 @@ class Engram:
         said = self._said_whole(answer) if self.viewer.can_ask_for_secrets else []
         if not said and not any(_is_secret(memory) for memory in _memories_of(answer)):
             return self._masked(answer)
-        from engramdb.vault.asking import secrets_asked_for  # noqa: PLC0415 - loads what finds secrets
+        from engramdb.vault.asking import secrets_asked_for, shown_to  # noqa: PLC0415 - loads what finds secrets
 
         found = [*(hit.memory for hit in answer.hits), *said]
         asked: frozenset[MemoryId] = frozenset()
@@ -1747,9 +1748,11 @@ class Engram:
         shown = self._masked(answer)
         try:
             self._audit_reveal([one for one in found if one.id in asked])
-        except EngramError:  # what cannot be audited stays masked
-            return shown
-        whole = {one.id: one.unmarked for one in found if one.id in asked}
+        except EngramError as exc:
+            from engramdb.recall.pipeline import with_missing  # noqa: PLC0415 - loads the whole of recall
+
+            return with_missing(shown, "secrets", f"{_UNAUDITED} ({exc.code})")
+        whole = {one.id: shown_to(answer.query.text, one) for one in found if one.id in asked}
         hits = tuple(replace(hit, memory=whole.get(hit.memory.id, hit.memory)) for hit in shown.hits)
         turns = tuple(
             replace(one, excerpt=whole[one.turn_id].content) if one.turn_id in whole else one
@@ -1807,7 +1810,11 @@ class Engram:
                 "this caller may not see secrets",
                 hint="Leave out `reveal`, or use the command line or a token with the permission `secrets`.",
             )
-        self._audit_reveal(secret)
+        try:
+            self._audit_reveal(secret)
+        except StorageError as exc:
+            exc.hint = f"{_UNAUDITED}. {exc.hint}"
+            raise
         return [one.unmarked for one in found]
 
     def _named(self, memory_ids: Iterable[MemoryId], scope: Scope | None) -> Sequence[Memory]:
@@ -1899,6 +1906,7 @@ class Engram:
 
 
 _MAX_NAMED = 500
+_UNAUDITED = "secrets stay masked where showing them cannot be noted in the audit"
 """Memories that are looked up to mask what an answer tells of them."""
 SAID_BEFORE = 4
 """Turns before a page that may ask for the secret which its first turn tells."""

@@ -10,27 +10,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from engramdb.text.lexicons import registry
-from engramdb.text.pii import CONFIDENTIAL
+from engramdb.text.pii import CONFIDENTIAL, PiiScan, conceal
 from engramdb.text.terms import STOP_WORDS, query_terms
 from engramdb.values.memory import Memory, MemoryId, SecurityTier
-from engramdb.values.privacy import PiiKind
+from engramdb.values.privacy import PiiKind, PiiSpan
 from engramdb.vault.masking import mask_memory, scan_memory
 
 FITS_FROM: Final = 0.5
 """The share of the question's other words that a memory must say;"""
 FITS_ALONE_FROM: Final = 0.3
-"""or this share, where no other secret of the kind says as much;"""
-FITS_UNNAMED_FROM: Final = 0.6
-"""or this one, where the question names no secret: "how do I open the old safe?"."""
-MAX_UNNAMED: Final = 3
-"""How many secrets of a kind are shown to "what is my PIN?", which says no more than the kind."""
+"""or this share, where no other secret of the kind says as much."""
 _OF_KIND: Final = {
     PiiKind.SSN: frozenset({"ssn"}),
     PiiKind.GOVERNMENT_ID: frozenset({"ssn", "passport", "licence", "identity", "tax", "insurance"}),
@@ -41,8 +37,8 @@ _OF_KIND: Final = {
 """What each kind that is found may be called; the words around it say which."""
 _CREDENTIALS: Final = _OF_KIND[PiiKind.CREDENTIAL]
 """Kinds that are asked for by a word of their own; beside one, "card" or "account" says only whose it is."""
-MAX_WORDS_BETWEEN: Final = 8
-"""How far apart the question word and the deed may stand: "what does the plumber have to press"."""
+MAX_CHARACTERS_BEFORE: Final = 80
+"""How far before a name the word is looked for that says which one is meant."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _OWNER = re.compile(r"([^\W_][\w-]*?)(?:'s|(?<=s)')\s(?=(\w+))")
 
@@ -59,8 +55,8 @@ class AskedSecret(Struct, frozen=True):
     """One of these must fit, too: Nora in "the PIN of Nora's card"."""
     names: frozenset[str] = frozenset()
     """The words of the names themselves; between secrets that fit as well, they decide."""
-    is_named: bool = True
-    """Whether the secret has a name, and not only a use: "what do I press at the gate?"."""
+    is_own: bool = False
+    """Whether it is the asker's: "my PIN", and not Nora's."""
 
 
 class _Named(Struct, frozen=True):
@@ -69,14 +65,33 @@ class _Named(Struct, frozen=True):
     kind: str
     name: str
     nearest: frozenset[str]
+    is_thing: bool = False
+    """Whether what has this name is something besides: a passport."""
+
+
+class _Fit(NamedTuple):
+    """How well a secret fits what is asked for; where the first is equal, the next decides."""
+
+    share: float = 0.0
+    """Of the words of the question, those that are said of it."""
+    names: int = 0
+    """How many words of its name are,"""
+    own: int = 0
+    """and of all of these, how many its own sentence says; "my" is one of them."""
 
 
 class _Names(Struct, frozen=True):
     """The names of secrets by kind, the longest first, and what shows that a question asks for no value."""
 
-    kinds: tuple[tuple[str, re.Pattern[str]], ...]
-    uses: tuple[tuple[frozenset[str], re.Pattern[str]], ...]
-    """What is done with a secret, and the kinds of which that may be."""
+    kinds: tuple[tuple[str, str, re.Pattern[str]], ...]
+    things: frozenset[str]
+    """Names of what bears a number and is something besides: a passport is green."""
+    numbers: re.Pattern[str]
+    """The words by which its number is meant."""
+    own: re.Pattern[str]
+    place: re.Pattern[str]
+    kept_somewhere: frozenset[str]
+    """Names of what has a secret place: a spare key."""
     no_request: re.Pattern[str]
     ignored: frozenset[str]
 
@@ -86,25 +101,22 @@ def _names() -> _Names:
     table = registry("secrets")
     named = [(name, kind) for kind, names in table["kinds"].items() for name in names]
     named.sort(key=lambda pair: len(pair[0]), reverse=True)
-    patterns = tuple((kind, re.compile(_pattern(_plain(name), table["after"]))) for name, kind in named)
-    vague = _one_of(table["vague"])
+    patterns = tuple((name, kind, re.compile(_pattern(_plain(name), table["after"]))) for name, kind in named)
     return _Names(
         kinds=patterns,
-        uses=tuple((frozenset(one["kinds"]), _use(one["asks"], one["does"], vague)) for one in table["uses"]),
+        things=frozenset(map(_plain, table["things"])),
+        numbers=re.compile(_one_of(table["numbers"])),
+        own=re.compile(_one_of(table["own"])),
+        place=re.compile(_one_of(table["place"])),
+        kept_somewhere=frozenset(map(_plain, table["kept_somewhere"])),
         no_request=re.compile(_one_of(table["no_request"])),
-        ignored=frozenset(term for word in table["ignored"] for term in query_terms(word)),
+        ignored=STOP_WORDS.union(*(query_terms(word) for word in table["ignored"])),
     )
 
 
 def _one_of(words: Iterable[str]) -> str:
-    longest_first = sorted((re.escape(_plain(one)) for one in words), key=len, reverse=True)
+    longest_first = sorted((re.escape(_bare(one)) for one in words), key=len, reverse=True)
     return rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)"
-
-
-def _use(asks: Sequence[str], does: Sequence[str], vague: str) -> re.Pattern[str]:
-    """Return what finds a question word, a deed and a particular thing; "how do I open a shop?" has none."""
-    between = rf"(?:'\w+)?(?P<between>(?:\s[\w'-]+){{0,{MAX_WORDS_BETWEEN}}}?)"
-    return re.compile(rf"{_one_of(asks)}{between}\s{_one_of(does)}(?!\s{vague})(?P<after>[^.?!]*)")
 
 
 def _pattern(name: str, after: Sequence[str]) -> str:
@@ -121,23 +133,36 @@ def _is_unspaced(name: str) -> bool:
     )
 
 
+@cache
+def _same() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((one, re.compile(_one_of(others))) for one, others in registry("secrets")["same"].items())
+
+
+def _bare(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+
+
 def _plain(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-    for one, others in registry("secrets")["same"].items():
-        for other in others:
-            plain = plain.replace(other, one)
+    plain = _bare(text)
+    for one, others in _same():
+        plain = others.sub(one, plain)
     return plain
 
 
 def asked_secret(question: str) -> AskedSecret | None:
-    """Return the secret that a question asks for by name or by its use, or None where it asks for none."""
+    """Return the secret that a question asks for by name, or None where it asks for none."""
     plain = _plain(question)
     if _names().no_request.search(plain):
         return None
     named, rest = _named_in(plain)
-    own = [one for one in named if one.kind in _CREDENTIALS] or named
+    if _names().place.search(plain):
+        named = [one for one in named if one.name in _names().kept_somewhere]
+    is_number = _names().numbers.search(plain) is not None
+    own = [one for one in named if one.kind in _CREDENTIALS] or [
+        one for one in named if is_number or not one.is_thing
+    ]
     if not own:
-        return _asked_by_use(plain)
+        return None
     whose = " ".join(one.name for one in named if one not in own)
     words = frozenset(query_terms(f"{rest} {whose}")) - _names().ignored
     return AskedSecret(
@@ -146,35 +171,28 @@ def asked_secret(question: str) -> AskedSecret | None:
         nearest=frozenset(word for one in own for word in one.nearest) & words,
         owners=_owners(rest) & words,
         names=frozenset(term for one in own for term in query_terms(one.name)) - _names().ignored,
+        is_own=_names().own.search(plain) is not None,
     )
 
 
 def _owners(plain: str) -> frozenset[str]:
-    """Return the words for those who are said to own something; "what's" and "Bob's here" own nothing."""
-    found = (match for match in _OWNER.finditer(plain) if match[2] not in STOP_WORDS)
+    """Return the words for those who are said to own something; "it's" and "Bob's here" own nothing."""
+    found = (match for match in _OWNER.finditer(plain) if not STOP_WORDS & set(match.groups()))
     return frozenset(term for match in found for term in query_terms(match[1])) - _names().ignored
-
-
-def _asked_by_use(plain: str) -> AskedSecret | None:
-    """Return what is asked for by what is done with it: "what do I press at the gate?"."""
-    for kinds, use in _names().uses:
-        found = use.search(plain)
-        words = frozenset(query_terms(f"{found['between']} {found['after']}")) if found else frozenset()
-        if words := words - _names().ignored:
-            return AskedSecret(kinds=kinds, words=words, is_named=False)
-    return None
 
 
 def _named_in(plain: str) -> tuple[list[_Named], str]:
     """Return the secrets that a text names, and the text without their names."""
     found: list[_Named] = []
     rest = plain
-    for kind, pattern in _names().kinds:
+    for name, kind, pattern in _names().kinds:
         for match in pattern.finditer(rest):
             compound = match.groupdict().get("compound")
-            before = _WORD.findall(rest[: match.start()])[-1:] if compound is None else [compound]
-            nearest = frozenset(term for word in before for term in query_terms(word))
-            found.append(_Named(kind, match[0].removeprefix(compound or ""), nearest))
+            near = rest[max(0, match.start() - MAX_CHARACTERS_BEFORE) : match.start()]
+            before = _WORD.findall(near)[-1:] if compound is None else [compound]
+            nearest = frozenset(term for word in before for term in query_terms(word)) - _names().ignored
+            said = match[0].removeprefix(compound or "")
+            found.append(_Named(kind, said, nearest, is_thing=name in _names().things))
         rest = pattern.sub(lambda one: f" {one.groupdict().get('compound') or ''} ", rest)
     return found, rest
 
@@ -182,7 +200,7 @@ def _named_in(plain: str) -> tuple[list[_Named], str]:
 def secret_kinds(memory: Memory) -> frozenset[str]:
     """Return the kinds of secret that a memory holds: by what was found, and by what its words call it."""
     found = scan_memory(memory).kinds
-    named = {one.kind for one in _named_in(_plain(_told(memory)))[0]}
+    named = {one.kind for one in _named_in(_plain(_said(mask_memory(memory))))[0]}
     possible = [_OF_KIND[kind] for kind in found if kind in _OF_KIND]
     if not possible:
         return frozenset(named or _CREDENTIALS)
@@ -192,14 +210,13 @@ def secret_kinds(memory: Memory) -> frozenset[str]:
 def _is_named(memory: Memory) -> bool:
     """Return whether it is known what sort of secret a memory holds."""
     kinds = scan_memory(memory).kinds & CONFIDENTIAL
-    return bool(kinds - {PiiKind.CREDENTIAL}) or bool(_named_in(_plain(_told(memory)))[0])
-
-
-def _told(memory: Memory) -> str:
     shown = mask_memory(memory)
-    return " ".join(
-        part for part in (shown.content, shown.answers, shown.statement, *shown.refers_to) if part
-    )
+    told = _plain(" ".join([_said(shown), *shown.refers_to]))
+    return bool(kinds - {PiiKind.CREDENTIAL}) or bool(_named_in(told)[0])
+
+
+def _said(shown: Memory) -> str:
+    return " ".join(part for part in (shown.content, shown.answers, shown.statement) if part)
 
 
 def secrets_asked_for(question: str, memories: Sequence[Memory]) -> frozenset[MemoryId]:
@@ -208,30 +225,77 @@ def secrets_asked_for(question: str, memories: Sequence[Memory]) -> frozenset[Me
     asked = asked_secret(question) if held else None
     if asked is None:
         return frozenset()
-    alike = [one for one in held if asked.kinds & secret_kinds(one)]
-    fits = {one.id: _fit(asked, one) for one in alike}
+    alike = [one for one in held if asked.kinds & secret_kinds(one) and not _is_anothers(asked, one)]
     # What nothing calls by a name is no PIN because somebody asks for one: it has to share a word.
-    fits = {one.id: fits[one.id] for one in alike if fits[one.id][1] or asked.words or _is_named(one)}
-    best = max(fits.values(), default=(0.0, 0))
-    chosen = [memory_id for memory_id, fit in fits.items() if fit == best]
-    if not asked.words:
-        return frozenset(chosen[:MAX_UNNAMED])
-    if not asked.is_named:
-        return frozenset(chosen) if len(chosen) == 1 and best[0] >= FITS_UNNAMED_FROM else frozenset()
-    is_enough = best[0] >= FITS_FROM or (best[0] >= FITS_ALONE_FROM and len(chosen) == 1)
-    return frozenset(chosen) if is_enough else frozenset()
+    fits = {one.id: _fit(asked, one) for one in alike if asked.words or _is_named(one)}
+    best = max(fits.values(), default=_Fit())
+    chosen = frozenset(memory_id for memory_id, fit in fits.items() if fit == best)
+    if not asked.words:  # "what is my PIN?" says no more than the kind
+        return chosen if len(chosen) == 1 else frozenset()
+    is_enough = best.share >= FITS_FROM or (best.share >= FITS_ALONE_FROM and len(chosen) == 1)
+    return chosen if is_enough else frozenset()
 
 
-def _fit(asked: AskedSecret, memory: Memory) -> tuple[float, int]:
+def _is_anothers(asked: AskedSecret, memory: Memory) -> bool:
+    """Return whether nobody else's secret is asked for, and this one is said to be: Nora's, and not "my"."""
+    said = _plain(_said(mask_memory(memory)))
+    is_open = asked.is_own or not asked.words
+    return is_open and not _names().own.search(said) and bool(_owners(said) - asked.words)
+
+
+def _fit(asked: AskedSecret, memory: Memory) -> _Fit:
     """
-    Return the share of the question's words that a memory says, and how many of the name of the secret.
+    Return how well a secret fits what is asked for.
 
-    Nothing fits where the word right before the name or the owner is missing: no alarm, no alarm code.
+    Nothing fits where the word right before the name or the owner is missing: no alarm, no alarm code. The
+    sentence that a memory leans on counts where its own words do not say which secret it is.
     """
-    told = set(query_terms(_plain(_told(memory))))
-    if memory.provenance.speaker:
-        told |= set(query_terms(memory.provenance.speaker))
+    shown = mask_memory(memory)
+    said = _plain(_said(shown))
+    own = set(query_terms(f"{said} {_plain(memory.provenance.speaker or '')}"))
+    is_told = bool(_owners(said)) or any(one.nearest for one in _named_in(said)[0])
+    told = own if is_told else own | set(query_terms(_plain(" ".join(shown.refers_to))))
     if any(must and not must & told for must in (asked.nearest, asked.owners)):
-        return 0.0, 0
+        return _Fit()
     share = len(asked.words & told) / len(asked.words) if asked.words else 1.0
-    return share, len(asked.names & told)
+    is_own = asked.is_own and _names().own.search(said) is not None
+    return _Fit(share, len(asked.names & told), len((asked.words | asked.names) & own) + is_own)
+
+
+def shown_to(question: str, memory: Memory) -> Memory:
+    """Return a memory with the secret that a question asks for; of several in it, those that fit best."""
+    found = scan_memory(memory)
+    secrets = [one for one in found.spans if one.kind in CONFIDENTIAL]
+    asked = asked_secret(question)
+    if (
+        asked is None
+        or not secrets
+        or any(one.kind in CONFIDENTIAL for one in found.findings if not one.is_located)
+    ):
+        return memory.unmarked
+    groups = list(_groups(memory.content, secrets))
+    fits = [_fit_of_part(asked, words) for words, _ in groups]
+    hidden = [span for fit, (_, spans) in zip(fits, groups, strict=True) if fit < max(fits) for span in spans]
+    if not hidden:
+        return memory.unmarked
+    return mask_memory(memory).evolve(content=conceal(memory.content, PiiScan.of(hidden)))
+
+
+def _groups(content: str, secrets: Sequence[PiiSpan]) -> Iterator[tuple[str, list[PiiSpan]]]:
+    """Yield the words before each secret of a text, and its parts: no word stands between those."""
+    begin, parts = 0, [secrets[0]]
+    for one in secrets[1:]:
+        between = content[parts[-1].end : one.start]
+        if _WORD.search(between):
+            yield content[begin : parts[0].start], parts
+            begin, parts = parts[-1].end, [one]
+        else:
+            parts.append(one)
+    yield content[begin : parts[0].start], parts
+
+
+def _fit_of_part(asked: AskedSecret, words: str) -> tuple[bool, int]:
+    """Return whether words name a secret of the kind that is asked for, and how much they say of it."""
+    plain = _plain(words)
+    is_alike = any(one.kind in asked.kinds for one in _named_in(plain)[0])
+    return is_alike, len((asked.words | asked.names) & set(query_terms(plain)))
