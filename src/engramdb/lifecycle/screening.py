@@ -85,12 +85,13 @@ class Screen(Struct, frozen=True):
         may_overrule = is_person or found.score < policy.injection_reject_above
         score = combine_scores(found.score, chance, may_overrule=may_overrule)
         flag_above = policy.injection_flag_person_above if is_person else policy.injection_flag_above
+        is_flagged = score >= flag_above
         is_judged_so = chance is None or chance >= HARMLESS_BELOW
         is_sure = found.score >= policy.injection_reject_above and is_judged_so
         return Screening(
             score=score,
-            reasons=found.reasons or (JUDGED,),
-            is_flagged=score >= flag_above,
+            reasons=found.reasons or ((JUDGED,) if is_flagged else ()),
+            is_flagged=is_flagged,
             is_refused=not is_person and is_sure,  # neither a judge nor patterns refuse alone
         )
 

@@ -30,19 +30,11 @@ from engramdb.text.normalize import lazy
 
 _WORD = lazy(r"\w+")
 _PLACE_OF_WORDS = lazy(r"\{([A-Z]+)\}")
-_LATIN_STEMS = (
-    "ignor|vergiss|missacht|anweisung|oubli|neglig|olvid|istruzion|instruc|dimentic|esquec|"
-    "negeer|vergeet|zapomn|"
-    "yok say|unut|system|prompt|memori|erinnerung|souven|utente|nutzer|usuari|utilisateur|"
-    "gebruiker|uzytkownik|"
-    "restric|einschrankung|censur|zensur|schick|sende|envi|envoie|invia|immer|siempre|toujours|sempre"
-    "|rucksicht|vorgaben|betreiber|texte cache|hagas caso|clave|contrasen|passw|schlussel|mots de passe"
-    "|kennw|assistent|asistente|l'assistant|non dare|ecoute|compte"
-)
-_LATIN = tuple(_LATIN_STEMS.split("|"))
-"""Looked for one by one: as a pattern they took five times as long."""
 _CYRILLIC = lazy("[\u0400-\u04ff]")
-_EAST = lazy("[\u0590-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_GREEK = lazy("[\u0370-\u03ff]")
+_THAI_MARKS = lazy("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]+")
+"""Vowels and tones over and under a letter, for which plain words have a space."""
+_EAST = lazy("[\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LINK = lazy(r"\]\(\s{0,2}(https?://[^)\n]{1,400})", re.IGNORECASE)
 _CARRIES = lazy(
     r"\{\{?\s?[\w.]|<\w|\$\{|USER_|[?&=/]insert|[?&=](?:conversation|chat_?history|memories|"
@@ -77,11 +69,14 @@ def phrases(words: str) -> Iterator[tuple[str, float]]:
 
 def _tongues(words: str) -> Iterator[str]:
     """Yield the tables of other languages that may have something to say about these words."""
-    if any(map(words.__contains__, _LATIN)):
-        yield "latin"
+    for name, stems in _stems().items():
+        if any(map(words.__contains__, stems)):
+            yield name
     if not words.isascii():
         if _CYRILLIC.search(words):
             yield "cyrillic"
+        if _GREEK.search(words):
+            yield "greek"
         if _EAST.search(words):
             yield "east"
 
@@ -108,7 +103,7 @@ def _signals(table: str) -> tuple[InjectionSignal, ...]:
         InjectionSignal(
             reason=row["reason"],
             weight=row["weight"],
-            pattern=flags + _filled(_joined(row["pattern"]), words),
+            pattern=flags + _THAI_MARKS.sub(" ?", _filled(_joined(row["pattern"]), words)),
             anchors=frozenset(
                 row.get("anchors", "").replace("OVERRIDE", listed["anchors"]["OVERRIDE"]).split()
             ),
@@ -116,6 +111,12 @@ def _signals(table: str) -> tuple[InjectionSignal, ...]:
         )
         for row in listed[table]
     )
+
+
+@cache
+def _stems() -> dict[str, tuple[str, ...]]:
+    """Return what tables in Latin script need; looked for one by one, in a fifth of the time of a pattern."""
+    return {table: tuple(stems.split("|")) for table, stems in _listed()["stems"].items()}
 
 
 @cache
@@ -167,6 +168,10 @@ MAX_CHARACTERS = 20_000
 MAX_PIECES = 8
 """Encoded pieces that are decoded in one text."""
 MAX_DEPTH = 2
+LAST_SPELT = 0x52F
+"""The last letter of the alphabets that character codes are read in: Latin, Greek and Cyrillic."""
+JOINED = "joined words"
+"""The one way to hide words that is no sign of bad faith: names are written so, too."""
 MAX_READINGS = 10
 """Texts that are read in one: itself, what it spells undisguised, and what is encoded in it."""
 
@@ -180,19 +185,32 @@ _PUNCTUATION = lazy(  # what `rm -rf ~/x`, `curl … | sh`, "don't" and addresse
 )
 """A run of them becomes one space; what is one space already is passed over."""
 _CONFUSABLE = str.maketrans(
-    "абвгеёзіїјкмнорстухѕһԁԛԝьαβγεζηικμνορτυχωϲɑɡıʟɴʀʏᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢ",
-    "abbreeziijkmhopctyxshdqwbabyeznikuvoptuxwcagilnryacdejkmoptuvwz",
+    "абвгеёзіїјкмнорстухѕһԁԛԝьαβγεζηικμνορτυχωϲɑɡıғʙɢʜɪʟɴʀʏᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢꜰꜱꞯ",
+    "abbreeziijkmhopctyxshdqwbabyeznikuvoptuxwcagifbghilnryacdejkmoptuvwzfsq",
 )
 _LEET = str.maketrans("0134578@$!|", "oieastbasil")
 _LEET_SIGN = lazy(r"[0134578@$!|]")
 _LEET_WORD = lazy(r"(?<![\w])(?=[\w@$!|]{0,20}[a-z])(?=[\w@$!|]{0,20}[0134578@$!|])[a-z0134578@$!|]{3,20}")
 _SPACED = lazy(r"(?<![^\W_])[^\W_](?:[ \t\-._*/|]{1,3}[^\W_](?![^\W_])){5,}")
+_DOTTED = lazy(r"(?<![^\W\d_])[^\W\d_]{1,20}(?:\.{1,3}[^\W\d_]{1,20}){3,}")
+_DASHED = lazy(r"(?<![\w/.]-)(?<![\w/.])[^\W\d_]{1,20}+(?:-[^\W\d_]{1,20}+){3,}+(?![\w/-]|\.\w)")
+"""Not within links, paths and names of files, where dashes are ordinary."""
+_UPPER, _LOWER = "A-ZÀ-ÖØ-ÞΑ-ΩА-ЯЁ", "a-zß-öø-ÿα-ωа-яё"
+_CAMEL = lazy(
+    f"(?<![{_UPPER}{_LOWER}])(?:[{_LOWER}]{{1,20}}|[{_UPPER}][{_LOWER}]{{0,20}})(?:[{_UPPER}][{_LOWER}]{{0,20}}){{3,}}"
+)
+_HUMP = lazy(f"(?<=[{_LOWER}])(?=[{_UPPER}])|(?<=[{_UPPER}])(?=[{_UPPER}][{_LOWER}])")
 _BASE64 = lazy(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{16,4096}={0,2}")
 _HEX = lazy(r"(?i)(?<![0-9a-z])(?:0x)?(?:[0-9a-f]{2}[ :,]?){10,2048}(?![0-9a-z])")
+_DECIMAL = lazy(r"(?<![\w.])\d{2,4}(?:[\s,;|/-]{1,2}\d{2,4}){9,2047}")
+_BINARY = lazy(r"(?<!\w)[01][01\s,]{47,20000}")
+_CODE = lazy(r"\d+")
 _PERCENT = lazy(r"(?:%[0-9A-Fa-f]{2}[^%\s]{0,2}){6,}")
 _ESCAPES = lazy(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
 _IMAGE = lazy(r"data:(?:image|audio|video|font)/[\w.+-]{1,40};base64,[A-Za-z0-9+/=]{0,20000}")
 _TAGS = lazy("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007f]{4,}")
+_SELECTORS = lazy("[\ufe00-\ufe0d\U000e0100-\U000e01ef]")
+"""Variation selectors, each of which can hide a byte; the two behind emoji stand for none of a text."""
 _ROT13 = lazy(
     r"(?i)\b(?:vtaber|qvfertneq|vafgehpgvbaf?|cerivbhf|flfgrz|cebzcg|erirny|zrzbevrf|cnffjbeq|"
     r"sbetrg|olcnff|rkrphgr)\b"
@@ -205,6 +223,8 @@ _ROTATED = (
 _REVERSED_SMALL = frozenset(["eht", "dna", "uoy", "ruoy", "siht", "taht", "lla", "resu", "ton", "sdrawkcab"])
 _ROT13_SMALL = frozenset(["gur", "naq", "lbh", "lbhe", "guvf", "gung", "nyy", "hfre", "abg", "jvgu"])
 """Small words that no language has, of which two are enough."""
+_SENTENCE_WORDS = frozenset(["the", "this", "that", "these", "you", "your", "and", "are", "never", "about"])
+"""Small words that sentences have and names of code have not."""
 _REVERSED_WORDS, _ROT13_WORDS = tuple(_BACKWARDS.split()), tuple(_ROTATED.split())
 """Looked for first: a dozen plain words are found, or not, in a tenth of the time of the pattern."""
 _VOCABULARY = lazy(  # longer words first, or "instruction" would be cut out of "instructions"
@@ -260,6 +280,8 @@ def _hidden_readings(text: str) -> Iterator[tuple[str, str]]:
     yield from disguises(plain)
     if joined := unspaced(folded):
         yield "spaced letters", joined
+    if (parted := unjoined(folded)) and _says_something(parted, plain):
+        yield JOINED, parted
     yield from decoded(text)
     if any(opening in text for opening, _ in _COMMENTS) or "<" in text:
         yield from (("hidden markup", inner) for inner in hidden_markup(text))
@@ -287,8 +309,30 @@ def _join_letters(match: re.Match[str]) -> str:
     return spelt if len(letters) > 1 else _VOCABULARY.sub(r" \g<0> ", spelt.casefold())
 
 
+def unjoined(folded: str) -> str | None:
+    """
+    Return the words of a text with those.joined.by.dots, by-dashes or ByCapitals apart, or None without any.
+
+    Fewer than four are a name: `console.log`, `systemPrompt`, `com.example.app`.
+    """
+    parted = folded
+    if folded.count(".") >= 3:
+        parted = _DOTTED.sub(lambda match: match[0].replace(".", " "), parted)
+    if folded.count("-") >= 3:
+        parted = _DASHED.sub(lambda match: match[0].replace("-", " "), parted)
+    if not folded.islower():
+        parted = _CAMEL.sub(lambda match: _HUMP.sub(" ", match[0]), parted)
+    return None if parted == folded else split_words(parted)
+
+
+def _says_something(parted: str, plain: str) -> bool:
+    """Tell whether what was joined is a sentence; a judge would take many a name of code for an order."""
+    brought = set(_WORD.findall(parted)).difference(plain.split())
+    return len(brought & _SENTENCE_WORDS) >= 2 or any(phrases(parted))
+
+
 def decoded(text: str, *, depth: int = MAX_DEPTH) -> Iterator[tuple[str, str]]:
-    """Yield (how, text) for pieces in base64, hexadecimal, percent, entity, escape or tag encoding."""
+    """Yield (how, text) for pieces in an encoding that models read: base64, character codes, tags, …"""
     for how, piece in itertools.islice(_decode_once(_IMAGE.sub(" ", text)), MAX_PIECES):
         yield how, piece
         if depth > 1:
@@ -297,8 +341,7 @@ def decoded(text: str, *, depth: int = MAX_DEPTH) -> Iterator[tuple[str, str]]:
 
 def _decode_once(text: str) -> Iterator[tuple[str, str]]:
     if not text.isascii():
-        for match in _TAGS.finditer(text):
-            yield "tag characters", "".join(chr(ord(character) - 0xE0000) for character in match[0])
+        yield from _decode_invisible(text)
     if "&#" in text or "&lt;" in text:
         yield "entities", html.unescape(text)
     if "\\u" in text or "\\x" in text:
@@ -308,9 +351,27 @@ def _decode_once(text: str) -> Iterator[tuple[str, str]]:
     for match in _HEX.finditer(text):
         if piece := _readable(_from_hex(match[0])):
             yield "hexadecimal", piece
+    if _CODE.search(text):
+        yield from _decode_codes(text)
     for match in _BASE64.finditer(text):
         if piece := _readable(_from_base64(match[0])):
             yield "base64", piece
+
+
+def _decode_invisible(text: str) -> Iterator[tuple[str, str]]:
+    for match in _TAGS.finditer(text):
+        yield "tag characters", "".join(chr(ord(character) - 0xE0000) for character in match[0])
+    if piece := _readable(_from_selectors("".join(_SELECTORS.findall(text)))):
+        yield "variation selectors", piece
+
+
+def _decode_codes(text: str) -> Iterator[tuple[str, str]]:
+    for match in _BINARY.finditer(text):
+        if piece := _spelt(_from_binary(match[0])):
+            yield "binary codes", piece
+    for match in _DECIMAL.finditer(text):
+        if piece := _spelt([int(code) for code in _CODE.findall(match[0])]):
+            yield "decimal codes", piece
 
 
 def _from_hex(text: str) -> bytes:
@@ -326,6 +387,30 @@ def _from_base64(text: str) -> bytes:
         return base64.b64decode(standard + "=" * (-len(standard) % 4))
     except binascii.Error:
         return b""
+
+
+def _from_selectors(selectors: str) -> bytes:
+    codes = map(ord, selectors)
+    return bytes(code - 0xFE00 if code < 0xE0100 else code - 0xE0100 + 16 for code in codes)
+
+
+def _from_binary(text: str) -> list[int]:
+    """Return the codes of groups of seven digits and of eights; other numbers beside them are passed over."""
+    codes: list[int] = []
+    for group in _CODE.findall(text):
+        size = 7 if len(group) == 7 else 8
+        if len(group) % size == 0:
+            codes += [int(group[start : start + size], 2) for start in range(0, len(group), size)]
+    return codes
+
+
+def _spelt(codes: list[int]) -> str | None:
+    """Return what character codes spell where they are words; a list of ages or prices spells none."""
+    if not codes or max(codes) > LAST_SPELT:
+        return None
+    text = "".join(map(chr, codes))
+    wordlike = sum(character.isalpha() or character == " " for character in text)
+    return text if " " in text and wordlike >= 0.8 * len(text) else None
 
 
 def _readable(raw: bytes) -> str | None:
@@ -345,6 +430,7 @@ def _readable(raw: bytes) -> str | None:
 # to that of what was found behind it.
 
 _TAGS_TRICKS = lazy("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007e]{2,}")
+_SELECTOR_TRICKS = lazy("[\U000e0100-\U000e01ef]{4,}")
 _OVERRIDES = lazy("[\u202d\u202e]")
 _INSIDE_WORDS = lazy("(?<=[A-Za-z])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+(?=[A-Za-z ])")
 _MIXED_WORD = lazy(
@@ -388,6 +474,8 @@ def tricks(text: str) -> Iterator[tuple[str, float]]:
 def _hidden_characters(text: str) -> Iterator[tuple[str, float]]:
     if _TAGS_TRICKS.search(text):
         yield "tag characters", 0.9
+    if _SELECTOR_TRICKS.search(text):
+        yield "variation selectors", 0.9
     if _OVERRIDES.search(text):
         yield "text direction override", 0.5
     if inside := len(_INSIDE_WORDS.findall(text)):
@@ -480,7 +568,8 @@ def _read(text: str) -> Signals:
         said: Signals = {}
         _add(said, view)
         if combine(said) >= _HEARD and not said.keys() <= signals.keys():
-            _add(signals, [*said.items(), (f"hidden by {how}", _DISGUISE)])
+            disguise = [] if how == JOINED else [(f"hidden by {how}", _DISGUISE)]
+            _add(signals, [*said.items(), *disguise])
     return signals
 
 
@@ -489,6 +578,8 @@ def _hidden_views(text: str, folded: str, plain: str) -> Iterator[tuple[str, lis
         yield how, list(phrases(words))
     if joined := unspaced(folded):
         yield "spaced letters", list(phrases(joined))
+    if parted := unjoined(folded):
+        yield JOINED, list(phrases(parted))
     for how, piece in decoded(text):
         inner = fold(piece)
         yield how, [*marks(inner), *phrases(split_words(inner))]
