@@ -16,7 +16,8 @@ from engramdb.lifecycle.screening import JUDGED, Authorship, Screen, Screening
 from engramdb.mcp.render import TELL, next_step
 from engramdb.models.hostility import HostilityJudge
 from engramdb.policy import CapturePolicy
-from engramdb.text.injection import MAX_READINGS, readings, split_words
+from engramdb.text.disguises import split_words
+from engramdb.text.injection import MAX_READINGS, readings
 from engramdb.text.steering import steering_words
 from engramdb.values import Actor, ActorKind, Layer, Source
 

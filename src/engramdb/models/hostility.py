@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from engramdb.models.reader import Utterance
 from engramdb.models.reader_head import features as reader_features
-from engramdb.text.injection import fold, readings, split_words
+from engramdb.text.disguises import fold, split_words
+from engramdb.text.injection import readings
 from engramdb.text.normalize import lazy
 from engramdb.text.steering import CONCEPTS, steering_words
 

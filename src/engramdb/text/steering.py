@@ -16,7 +16,7 @@ from functools import cache
 
 from msgspec import Struct, field
 
-from engramdb.text.injection import fold, split_words
+from engramdb.text.disguises import fold, split_words
 from engramdb.text.lexicons import DATA
 from engramdb.text.normalize import lazy
 
