@@ -71,10 +71,11 @@ def use_everything(path: Path) -> None:
 
 
 def is_reported(path: Path) -> bool:
-    """Return whether opening or the doctor reports the damage."""
+    """Return whether opening or the doctor reports the damage; a lost vector waits to be made again."""
     try:
         with open_quietly(path) as engram:
-            return not engram.doctor().ok
+            report = engram.doctor()
+            return not report.ok or any(check.waits for check in report.checks)
     except EngramError:
         return True
 

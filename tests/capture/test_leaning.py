@@ -133,3 +133,24 @@ def test_a_turn_with_hundreds_of_like_sentences_is_read_in_seconds(engram: Engra
     begun = time.process_time()
     engram.flush()
     assert time.process_time() - begun < 12
+
+
+@pytest.mark.parametrize("act", ["forget", "erase"])
+def test_what_loses_the_words_it_leant_on_is_embedded_again_at_once(engram: Engram, act: str) -> None:
+    """A process without a background leaves no work behind, and undoing it neither."""
+    kept = _talk(
+        engram,
+        ("user", "I was diagnosed with epilepsy in March"),
+        ("user", "my brother Paul lives in Braga with two dogs"),
+    )
+    (told,) = (one for words, one in kept.items() if "epilepsy" in words)
+    (other,) = (one for words, one in kept.items() if "Braga" in words)
+
+    getattr(engram, act)(told.id)
+    after = engram.get(other.id).refers_to
+    waiting = engram.status().awaiting_embedding
+    if act == "forget":
+        engram.undo()
+
+    assert after != other.refers_to
+    assert (waiting, engram.status().awaiting_embedding) == (0, 0)

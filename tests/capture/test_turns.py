@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import apsw
 import pytest
 
 from engramdb import Engram, Scope, Settings
+from engramdb.capture.reading import QUIET
 from engramdb.errors import ContentTooLarge, InvalidContent, StorageError
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import ConfidenceTier
@@ -88,6 +90,44 @@ def test_what_one_process_left_unread_the_next_one_reads(store_path: Path) -> No
 
         assert before == []
         assert stored(second) == ["I use vim for everything"]
+
+
+def test_a_lone_turn_of_another_process_is_read_once_its_session_is_quiet(
+    store_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process with a background reads it, and not before the speaker has paused."""
+    monkeypatch.setattr("engramdb.engine.parts.OVERDUE_LOOK_SECONDS", 0.02)
+    settings = Settings(embedder="static")
+    with Engram.open(store_path, settings=settings, clock=clock) as server:
+        server.flush()
+        with Engram.open(store_path, settings=settings, clock=clock, background=False) as command:
+            command.observe("I use vim for everything.", speaker="Ann", session="s")
+        time.sleep(0.2)
+        at_once = stored(server)
+        clock.advance(seconds=QUIET.total_seconds())
+        deadline = time.monotonic() + 30
+        while not stored(server) and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+        assert at_once == []
+        assert stored(server) == ["I use vim for everything"]
+
+
+def test_own_turns_are_read_once_their_session_is_quiet(engram: Engram, clock: ManualClock) -> None:
+    """While somebody goes on talking the batch is left to fill up, for ten minutes at most."""
+    for _ in range(3):
+        engram.observe("I use vim for everything.", speaker="Ann", session="quiet")
+        engram.observe("the light flickers", session="talking")
+        clock.advance(seconds=QUIET.total_seconds() / 2)
+    engram.observe("the light flickers again", session="talking")
+    clock.advance(seconds=QUIET.total_seconds() / 2)
+    engram._parts.turn_reader.read_overdue()
+    while_talking = (stored(engram), engram.status().awaiting_reading)
+    clock.advance(seconds=QUIET.total_seconds())
+    engram._parts.turn_reader.read_overdue()
+
+    assert while_talking == (["I use vim for everything"], 4)
+    assert engram.status().awaiting_reading == 0
 
 
 def test_a_turn_is_read_once_however_many_read(store_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +41,25 @@ def test_a_command_that_writes_makes_one_a_day(engram_command: Command, aged: Pa
     assert (after_one, len(list_backups(aged))) == (2, 2)
 
 
+def test_commands_that_are_no_verbs_back_up_too(engram_command: Command, aged: Path, tmp_path: Path) -> None:
+    """An import writes, and a sync of notes; a rehearsal of either does not."""
+    source, notes = tmp_path / "facts.txt", tmp_path / "notes"
+    source.write_text("Ada likes tea.\n")
+    store = ("--store", str(aged))
+    for words in (["import", str(source), "--dry-run"], ["notebook", "sync", str(notes), "--dry-run"]):
+        assert engram_command(*words, *store).exit_code == 0
+    after_rehearsals = len(list_backups(aged))
+
+    imported = engram_command("import", str(source), *store)
+    after_import = len(list_backups(aged))
+    for one in list_backups(aged)[:1]:
+        Path(one.path).unlink()
+    synced = engram_command("notebook", "sync", str(notes), *store)
+
+    assert (imported.exit_code, synced.exit_code) == (0, 0)
+    assert (after_rehearsals, after_import, len(list_backups(aged))) == (1, 2, 2)
+
+
 def test_a_command_that_reads_or_rehearses_makes_none(engram_command: Command, aged: Path) -> None:
     """Looking is not writing, nor is `--dry-run`."""
     for words in (["recall", "tea"], ["list"], ["status"], ["dream", "--dry-run"], ["age", "--dry-run"]):
@@ -71,3 +92,22 @@ def test_a_failed_backup_is_told_and_costs_no_answer(engram_command: Command, tm
     assert told.exit_code == 0
     assert json.loads(told.stdout)["content"] == "coffee is at five"
     assert told.stderr.startswith("engram: the daily backup failed: E1")
+
+
+def test_a_failing_disk_costs_no_answer(
+    engram_command: Command, aged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the system says of the copy is told in a line, and the write counts."""
+
+    def fail(_handle: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+    told = engram_command("remember", "coffee is at five", "--store", str(aged), "--json")
+
+    assert told.exit_code == 0
+    assert json.loads(told.stdout)["content"] == "coffee is at five"
+    assert told.stderr.startswith("engram: the daily backup failed: E1")
+    assert "Input/output error" in told.stderr
+    assert len(list_backups(aged)) == 1

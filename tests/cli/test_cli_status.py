@@ -87,6 +87,18 @@ def test_status_tells_sizes_room_and_what_was_done_last(engram_command: Command)
     assert "last worked" in shown
 
 
+def test_waiting_embeddings_are_no_fault(engram_command: Command, home: Path) -> None:
+    """The doctor says that they wait, and the exit code that nothing is wrong."""
+    with Engram.open(settings=Settings(home=home), embedder=TinyEmbedder(), background=False) as engram:
+        engram.remember("Helix is my editor")
+
+    told = engram_command("doctor")
+
+    assert told.exit_code == 0
+    assert "waits     embedded: 1 memory waits to be embedded" in told.stdout
+    assert "Nothing is wrong" in told.stderr
+
+
 def test_doctor_says_what_it_did(engram_command: Command, home: Path) -> None:
     """A repair is explained in the report, and only there."""
     with Engram.open(settings=Settings(home=home), embedder=TinyEmbedder(), background=False) as engram:

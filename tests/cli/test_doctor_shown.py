@@ -20,6 +20,7 @@ def test_what_was_done_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
             Check(name="text index", ok=True, found="agrees", repaired=True, did=done),
             Check(name="vectors", ok=True, found="complete", repaired=True, did=done),
             Check(name="embedder", ok=False, found="does not answer"),
+            Check(name="embedded", ok=True, found="1 memory waits", waits=True),
         )
     )
 
@@ -30,5 +31,6 @@ def test_what_was_done_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
         "repaired  text index: agrees",
         "repaired  vectors: complete",
         "WRONG     embedder: does not answer",
+        "waits     embedded: 1 memory waits",
         f"done      {done}",
     ]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from engramdb import Engram, Settings
 from engramdb.engine.backups import KEPT_BACKUPS, back_up_if_due, folder_of, list_backups
-from engramdb.errors import StorageError, StoreBusy, StoreNotFound
+from engramdb.errors import StorageError, StoreBusy, StoreNotFound, StoreUnreadable
 from engramdb.testing import ManualClock, TinyEmbedder
 
 
@@ -63,6 +64,86 @@ def test_a_process_with_a_background_makes_the_backup(store_path: Path, clock: M
             time.sleep(0.05)
 
     assert len(list_backups(store_path)) == 1
+
+
+def test_several_at_once_make_one_copy(store_path: Path) -> None:
+    """Whoever comes while a copy is made, or just after, has nothing to do."""
+    born = ManualClock(datetime.now(UTC) - timedelta(days=2))
+    with Engram.open(store_path, clock=born, embedder=TinyEmbedder(), background=False) as engram:
+        engram.remember("I like tea")
+    several = [Engram.open(store_path, embedder=TinyEmbedder(), background=False) for _ in range(4)]
+    start = threading.Barrier(len(several))
+    failures: list[str | None] = []
+
+    def work(one: Engram) -> None:
+        start.wait()
+        back_up_if_due(one._parts)
+        failures.extend(part.failure for part in one._parts.health.parts() if part.name == "backups")
+
+    threads = [threading.Thread(target=work, args=(one,)) for one in several]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one in several:
+        one.close()
+
+    assert len(list_backups(store_path)) == 1
+    assert not any(failures)
+
+
+def test_copies_of_one_hour_do_not_drive_out_those_of_other_days(
+    engram: Engram, clock: ManualClock, store_path: Path
+) -> None:
+    """Somebody who asks for several copies in a row still has those of the days before."""
+    engram.remember("I like tea")
+    days = []
+    for _ in range(KEPT_BACKUPS):
+        clock.advance(days=1, minutes=1)
+        made = back_up_if_due(engram._parts)
+        assert made is not None
+        days.append(made.path)
+    clock.advance(days=1)
+    for _ in range(KEPT_BACKUPS):
+        clock.advance(minutes=1)
+        last = engram.backup()
+
+    assert [one.path for one in list_backups(store_path)] == [last.path, days[2], days[1]]
+
+
+def test_only_copies_of_this_store_count_or_go(engram: Engram, clock: ManualClock, store_path: Path) -> None:
+    """What else lies in the folder is somebody's own."""
+    engram.backup()
+    foreign = [folder_of(store_path) / name for name in ("other-20990101T000000.000000Z.db", "notes.db")]
+    for one in foreign:
+        one.write_bytes(b"")
+    for _ in range(KEPT_BACKUPS + 1):
+        clock.advance(days=1)
+        engram.backup()
+
+    assert all(one.exists() for one in foreign)
+    assert len(list_backups(store_path)) == KEPT_BACKUPS
+    assert not {str(one) for one in foreign} & {one.path for one in list_backups(store_path)}
+
+
+def test_a_link_in_place_of_the_folder_is_not_followed(
+    engram: Engram, store_path: Path, tmp_path: Path
+) -> None:
+    """The folder of somebody else keeps its mode and its files, and is named in the error."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o755)
+    theirs = elsewhere / f"{store_path.stem}-20200101T000000.000000Z.db"
+    theirs.write_bytes(b"theirs")
+    folder_of(store_path).symlink_to(elsewhere)
+
+    with pytest.raises(StoreUnreadable, match=r"backups is a link"):
+        engram.backup()
+    with pytest.raises(StoreUnreadable, match=r"backups is a link"):
+        Engram.restore_backup(store_path)
+
+    assert list_backups(store_path) == []
+    assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o755
+    assert list(elsewhere.iterdir()) == [theirs]
 
 
 def test_going_back_is_one_command(store_path: Path, clock: ManualClock) -> None:

@@ -78,10 +78,28 @@ def test_an_answer_says_how_many_memories_wait(engram: Engram, embedder: TinyEmb
     after = engram.recall("tea")
 
     assert before.quality.is_degraded
-    assert "1 memories wait" in before.quality.missing[0].reason
+    assert "1 memory waits" in before.quality.missing[0].reason
     assert embedded == 1
     assert not after.quality.is_degraded
     assert engram.status().awaiting_embedding == 0
+
+
+def test_the_background_embeds_the_little_that_another_process_left(
+    store_path: Path, embedder: TinyEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not wait for a dream, an idle machine or the next opening."""
+    monkeypatch.setattr("engramdb.engine.parts.UPKEEP_SECONDS", 0.05)
+    with Engram.open(store_path, embedder=embedder) as server:
+        server.flush()
+        failing = TinyEmbedder()
+        failing.failure = "the server is down"
+        with Engram.open(store_path, embedder=failing, background=False) as other:
+            other.remember("I like tea")
+        deadline = time.monotonic() + 30
+        while server.status().awaiting_embedding and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+        assert server.status().awaiting_embedding == 0
 
 
 def test_what_waits_in_another_scope_is_not_counted(engram: Engram, embedder: TinyEmbedder) -> None:

@@ -162,6 +162,30 @@ def test_erased_words_are_in_no_file_that_we_wrote(
         assert not any(word.decode() in texts_in(store, settings, clock) for word in WORDS)
 
 
+def test_an_export_loses_what_other_memories_lean_on(engram: Engram, tmp_path: Path) -> None:
+    """Nobody leans on erased words any more, in the file as in the store; the other lines stay."""
+    said = "I was diagnosed with epilepsy in March"
+    engram.observe(said, session="s2", scope=ANN)
+    engram.observe("my brother Paul lives in Braga with two dogs", session="s2", scope=ANN)
+    engram.flush()
+    exported(engram, tmp_path)
+    memory = next(one for one in engram.list(scope=ANN, limit=50) if one.content == said)
+    path = tmp_path / "export.jsonl"
+    before = path.read_bytes()
+    lean = [line for line in before.splitlines() if b"Braga" in line]
+
+    done = engram.erase(memory.id, scope=ANN)
+
+    (told,) = [one for one in done.files if one.kind is FileKind.EXPORT]
+    assert said.encode() in lean[0]
+    assert told.outcome is FileOutcome.REWRITTEN
+    assert told.why.endswith("1 shortened")
+    assert b"epilepsy" not in path.read_bytes()
+    assert b"Paul lives in Braga" in path.read_bytes()
+    assert "epilepsy" not in str(engram.list(scope=ANN, limit=50))
+    assert path.read_bytes().splitlines()[0] == before.splitlines()[0], "a line without it stays as it was"
+
+
 def test_what_is_not_erased_stays_in_every_file(engram: Engram, tmp_path: Path) -> None:
     """The other lines, notes and memories are as they were, and a sync goes on."""
     write_all(engram, tmp_path)

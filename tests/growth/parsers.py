@@ -12,6 +12,7 @@ import importlib
 import inspect
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -27,8 +28,10 @@ from engramdb.policy import RecallPolicy
 from engramdb.recall import plan
 from engramdb.text import commands, excerpts, front_matter, grammar, name_runs, names_small, pii, segments
 from engramdb.text.moment_rules import direction_at
-from engramdb.values import Memory, MemoryId, Role, Turn, TurnId
+from engramdb.values import ActorKind, Memory, MemoryId, Role, Turn, TurnId
 from engramdb.values.memory import SecurityTier
+from engramdb.values.privacy import PersonalData, PiiKind, PiiSpan
+from engramdb.vault import finding, masking
 from growth.patterns import module_names
 
 Parser = Callable[[str], object]
@@ -50,7 +53,7 @@ MODULES = (
     *("hooks.events", "hooks.filters", "hooks.transcript", "notebook.note", "notebook.state"),
     *("notebook.file_names", "connect.json_edit", "http.etags", "http.guard", "mcp.frames"),
     *("lifecycle.pair_rules", "models.guard_model", "models.hostility", "models.prompts.replies"),
-    "documents.write",
+    *("documents.write", "vault.finding", "vault.masking"),
 )
 """Beside whole packages: the other modules that read what somebody else wrote."""
 
@@ -66,7 +69,17 @@ def guard_read(text: str) -> guard_model.GuardReading:
     words = tuple(guard_model.words_of(text))
     chances = np.zeros((len(words), len(guard_model.LABELS)), np.float32)
     chances[::2, 1] = 1.0
-    return guard_model.GuardReading(0.0, words, chances)
+    return guard_model.GuardReading(0.0, words, chances, is_complete=True)
+
+
+def places_in(text: str) -> list[tuple[int, int]]:
+    """Return where the words of a text stand."""
+    return [match.span() for match in re.finditer(r"\S+", text)]
+
+
+def secrets_in(text: str) -> pii.PiiScan:
+    """Return a finding in which every word is a secret."""
+    return pii.PiiScan.of(PiiSpan(start, end, PiiKind.CREDENTIAL) for start, end in places_in(text))
 
 
 def remembered(text: str) -> Memory:
@@ -144,9 +157,19 @@ CALLS: dict[str, Parser] = {
         {"secret": 0.5, "personal": 0.5, "secret_cleared": 0.1, "personal_cleared": 0.1},
     ),
     "models.hostility.hostility_features": lambda text: hostility.hostility_features(text, 0.5),
+    "text.pii.conceal_places": lambda text: pii.conceal_places(text, places_in(text)),
     "text.pii.conceal": lambda text: pii.conceal(text, pii.classify(text)),
     "text.pii.is_withheld": lambda text: pii.is_withheld(text, SecurityTier.CONFIDENTIAL),
     "text.segments.chain": lambda text: segments.chain(text, segments.message_blocks(text)),
+    "vault.finding.merge": lambda text: finding.merge(
+        text, secrets_in(text), PersonalData(secrets_in(text).spans)
+    ),
+    "vault.finding.relocate": lambda text: list(finding.relocate(secrets_in(text).spans, text, text)),
+    "vault.finding.find_values": lambda text: list(finding.find_values(text, text.split())),
+    "vault.finding.find_private": lambda text: finding.find_private(text, secrets_in(text), None),
+    "vault.masking.mask_reason": lambda text: masking.mask_reason(
+        text, [remembered(text)], by=ActorKind.AGENT
+    ),
     "importing.json_stream.objects": lambda text: list(json_stream.objects(_in_json(text))),
     "importing.json_stream.objects_by_time": lambda text: list(
         json_stream.objects_by_time(_in_json(text), lambda _one: NOW)

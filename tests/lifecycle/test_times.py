@@ -13,6 +13,7 @@ from engramdb.exporting.export import line_of
 from engramdb.lifecycle.drafts import Draft
 from engramdb.mcp import render
 from engramdb.testing import ManualClock
+from engramdb.text.moments import named_times
 from engramdb.text.tokens import count_tokens
 from engramdb.values import DetailLevel, Filters, Provenance, Source, Status, Voice
 
@@ -247,3 +248,31 @@ def test_models_are_shown_the_date_beside_a_relative_time(engram: Engram) -> Non
     assert render.shape(memory)["readable"] == shown
     assert "dated" not in render.shape(engram.remember("Ann lives in Oslo"))
     assert stored_tokens(memory, DetailLevel.FULL) >= count_tokens(shown)
+
+
+CARD = "Mom's bank card ends in 4432 and expires on 09/28, cvv 118"
+
+
+@pytest.mark.parametrize("way", ["remember", "draft", "observe"])
+def test_no_date_of_a_memory_comes_from_a_secret(engram: Engram, way: str) -> None:
+    """A mask that dates its memory tells its digits; the day beside a secret counts as any other."""
+    if way == "remember":
+        engram.remember(CARD)
+        engram.remember("The door code is 4471 since 3 May 2024")
+    elif way == "draft":
+        (known,) = named_times("it expires on 09/28", now=NOW)[0]
+        engram.remember_many([Draft(content=CARD, moments=(known,), occurred_at=known.start)])
+        engram.remember("The door code is 4471 since 3 May 2024")
+    else:
+        engram.observe(CARD, session="s")
+        engram.observe("The door code is 4471 since 3 May 2024", session="s")
+        engram.flush()
+    card = next(one for one in engram.list() if "card" in one.content)
+    door = next(one for one in engram.list() if "door" in one.content)
+
+    told = [one for one in (card.occurred_at, card.valid_from, card.valid_to) if one is not None]
+    assert "[confidential]" in card.content
+    assert "09/28" not in card.content
+    assert not [one for one in told if (one.month, one.day) == (9, 28) or one.year == 2028]
+    assert card.moments == ()
+    assert door.valid_from == datetime(2024, 5, 3, tzinfo=UTC)

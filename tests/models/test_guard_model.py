@@ -10,7 +10,6 @@ import pytest
 
 from engramdb.models.guard_model import (
     LABELS,
-    MAX_CLEARED_CHARACTERS,
     MAX_TOKENS,
     GuardModel,
     GuardReading,
@@ -25,7 +24,7 @@ from engramdb.values.privacy import PiiKind, PiiSpan
 LINES = {"secret": 0.6, "secret_cleared": 0.02, "personal": 0.6, "personal_cleared": 0.02}
 
 
-def reading(text: str, private: dict[str, tuple[str, float]]) -> GuardReading:
+def reading(text: str, private: dict[str, tuple[str, float]], *, is_complete: bool = True) -> GuardReading:
     """Return a reading in which words are of a label, with a probability."""
     words = tuple(words_of(text))
     chances = np.zeros((len(words), len(LABELS)), np.float32)
@@ -33,7 +32,7 @@ def reading(text: str, private: dict[str, tuple[str, float]]) -> GuardReading:
     for place, word in enumerate(words):
         label, chance = private.get(text[word.start : word.end], ("none", 1.0))
         chances[place, 0], chances[place, LABELS.index(label)] = 1 - chance, chance
-    return GuardReading(0.0, words, chances)
+    return GuardReading(0.0, words, chances, is_complete=is_complete)
 
 
 def found(text: str, private: dict[str, tuple[str, float]]) -> list[tuple[str, PiiKind]]:
@@ -58,12 +57,12 @@ def test_a_word_that_only_may_be_private_is_none() -> None:
 
 def test_kinds_of_which_no_word_is_suspected_are_cleared() -> None:
     """Only where the text was read to its end."""
-    quiet = private_words("the train leaves at 7", reading("the train leaves at 7", {}), LINES)
-    text = "a" * (MAX_CLEARED_CHARACTERS + 1)
+    text = "the train leaves at 7"
+    quiet = private_words(text, reading(text, {}), LINES)
 
     assert PiiKind.CREDENTIAL in quiet.cleared
     assert PiiKind.HEALTH in quiet.cleared
-    assert not private_words(text, reading(text, {}), LINES).cleared
+    assert not private_words(text, reading(text, {}, is_complete=False), LINES).cleared
 
 
 def test_parts_of_a_long_text_overlap_and_leave_nothing_out() -> None:
@@ -100,6 +99,16 @@ def test_secrets_are_found_that_no_rule_knows(model: GuardModel, text: str, befo
 
     assert personal is not None
     assert any(secret in text[one.start : one.end] for one in personal.spans)
+
+
+@pytest.mark.parametrize("filler", ["한국 " * 1_300, "word " * 7_000])
+def test_a_text_that_is_not_read_to_its_end_is_not_cleared(model: GuardModel, filler: str) -> None:
+    """However many pieces its letters need: behind the last part nobody has looked."""
+    unread = model.find(f"{filler}the door code is 4471")
+
+    assert unread is not None
+    assert not unread.cleared
+    assert not model.read(f"{filler}the door code is 4471").is_complete
 
 
 @pytest.mark.parametrize("text", ["We take the 7:45 train on Monday", "The build failed in step 14 of 20"])

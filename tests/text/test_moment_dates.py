@@ -275,3 +275,13 @@ def test_nothing_raises_and_dates_are_ordered(text: str, now: datetime, date_ord
     assert all(moment.start < moment.end for moment in moments)
     assert all(0 <= moment.first < moment.last <= len(text) for moment in moments)
     assert all(one.last <= other.first for one, other in itertools.pairwise(moments))
+
+
+@pytest.mark.parametrize("text", ["it expires 09/28", "exp 09/28", "expiry 09/28", "valid thru 09/28"])
+def test_what_expires_is_said_as_a_month_and_a_year(text: str) -> None:
+    """As on a card; who means a day says so, and a year that is over is a day of the month."""
+    moment = only(text)
+
+    assert (moment.start.date().isoformat(), moment.end.date().isoformat()) == ("2028-09-01", "2028-10-01")
+    assert day("the offer expires on 09/28").endswith("-09-28")
+    assert day("the offer expires 12/24") == "2025-12-24"

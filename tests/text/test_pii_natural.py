@@ -287,3 +287,37 @@ def test_a_password_is_one_in_any_of_these_languages(text: str, secret: str) -> 
 def test_the_verb_before_a_value_is_no_secret() -> None:
     """The German verb used to be masked, and the value shown."""
     assert "lautet" in conceal_secrets("Das Passwort lautet: Sommerregen.")
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "secrets"),
+    [
+        ("bank_card", "at the cash machine she types 7 7 2 0, never anything else", ["7 7 2 0"]),
+        ("card_code", "and the three digits on the back are 418", ["418"]),
+        ("member", "Blue Cross has me under subscriber number XJH88201934", ["XJH88201934"]),
+        ("tax", "HMRC wants my UTR, 4820193772", ["4820193772"]),
+        ("short_national", "the IRD number they asked for: 481-920-337", ["481-920-337"]),
+        ("short_national", "PPSN 4820193WA for the payroll form", ["4820193WA"]),
+        ("_SENT", "they texted me 482 913 to confirm it's really me", ["482 913"]),
+        ("_SIGNED", "the lobby door takes 4471#", ["4471#"]),
+        ("_BELGIAN", "the commune has me as 85.07.30-033.28", ["85.07.30-033.28"]),
+        (
+            "_SWITCHED",
+            "she changed her streaming one from gullwing71 to gullwing72",
+            ["gullwing71", "gullwing72"],
+        ),
+        ("_on_the_command_line", "sshpass -p heronlake ssh ann@nas", ["heronlake"]),
+        ("_on_the_command_line", "I run it as restic --password gullwing-lake backup", ["gullwing-lake"]),
+        ("_on_the_command_line", "mysql -u shop -ptulip99 orders", ["tulip99"]),
+        ("_on_the_command_line", "docker login -u ann -p gullwing71 ghcr.io", ["gullwing71"]),
+        ("_CODES", "backup codes 4471 2290 1138", ["4471 2290 1138"]),
+        ("_CODES", "the combination of the gun cabinet is 12 44 31 7 2", ["12 44 31 7 2"]),
+        ("_PHRASE", "the pass phrase is velvet otter canyon thimble.", ["velvet otter canyon thimble"]),
+    ],
+)
+def test_each_rule_finds_what_no_other_finds(rule: str, text: str, secrets: list[str]) -> None:
+    """Without the rule of that name the sentence would be shown, or a part of the secret in it."""
+    wanted = text
+    for secret in secrets:
+        wanted = wanted.replace(secret, "[confidential]")
+    assert conceal_secrets(text) == wanted, rule

@@ -10,14 +10,12 @@ import pytest
 
 from engramdb.text import (
     affect,
+    disguises,
     terms,
     traits,
 )
 from engramdb.text import (
     affect as polarity,
-)
-from engramdb.text import (
-    injection as injection_views,
 )
 from engramdb.text import (
     name_runs as name_cues,
@@ -85,8 +83,8 @@ def test_every_month_has_a_stem_by_which_it_is_noticed(month: str) -> None:
 @pytest.mark.parametrize(
     ("words", "pattern"),
     [
-        (injection_views._REVERSED_WORDS, injection_views._REVERSED),
-        (injection_views._ROT13_WORDS, injection_views._ROT13),
+        (disguises._REVERSED_WORDS, disguises._REVERSED),
+        (disguises._ROT13_WORDS, disguises._ROT13),
     ],
 )
 def test_hidden_words_are_those_of_the_pattern(words: tuple[str, ...], pattern: object) -> None:

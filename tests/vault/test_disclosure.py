@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 import msgspec
@@ -9,6 +10,7 @@ import pytest
 
 from engramdb.values import Actor, ActorKind, Memory, Role, SecurityTier, Traits, Turn
 from engramdb.values.memory import Claim, Detail
+from engramdb.values.privacy import PiiKind, PiiSpan
 from engramdb.vault.asking import asked_secret, secrets_asked_for
 from engramdb.vault.disclosure import (
     FORMS,
@@ -21,7 +23,7 @@ from engramdb.vault.disclosure import (
     disclose_turns,
     form_of,
 )
-from engramdb.vault.masking import mask_reason, scan_memory
+from engramdb.vault.masking import mask_numbers, mask_reason, scan_memory
 
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
 SECRET = "Hunter2!x9"  # noqa: S105
@@ -184,6 +186,27 @@ def test_masking_what_is_masked_changes_nothing(content: str) -> None:
     assert "[confidential]" in once.content
     assert disclose_memory(once, Audience.PROMPT) == once
     assert disclose_text(once.content, Audience.PROMPT) == once.content
+
+
+def test_masking_numbers_takes_no_square_of_a_text() -> None:
+    """A word without a digit is read once, however long it is."""
+    begun = time.process_time()
+
+    assert mask_numbers("a" * 200_000) == "a" * 200_000
+    assert mask_numbers("was x55y, then 7,8") == "was [confidential], then [confidential],[confidential]"
+    assert time.process_time() - begun < 1
+
+
+def test_the_placeholder_in_stored_words_is_no_mask() -> None:
+    """Where nothing was located nothing is shown, whoever wrote the placeholder and in which field."""
+    literal = memory("the [confidential] thing is swordfish", detail=Detail(tokens={"full": 7}))
+    told = memory("it is swordfish", verbatim="it is swordfish", private=(PiiSpan(0, 0, PiiKind.CREDENTIAL),))
+
+    for one in (literal, told):
+        shown = disclose_memory(one, Audience.PROMPT)
+        assert shown is not None
+        assert "swordfish" not in str(shown)
+        assert disclose_memory(shown, Audience.PROMPT) == shown
 
 
 def test_a_reason_about_a_secret_holds_no_number() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,13 +12,14 @@ import pytest
 
 from engramdb import Engram, Settings
 from engramdb.exporting.export import line_of
+from engramdb.lifecycle.candidates import classified
 from engramdb.models.packs import pack_folder
 from engramdb.testing import ManualClock
-from engramdb.text.pii import PiiScan, classify, conceal
-from engramdb.values import Role, SecurityTier, Turn
+from engramdb.text.pii import PiiScan, classify, conceal, proven
+from engramdb.values import Memory, Role, SecurityTier, Turn
 from engramdb.values.privacy import PersonalData, PiiKind, PiiSpan
-from engramdb.vault.finding import merge
-from engramdb.vault.masking import mask_part
+from engramdb.vault.finding import find_values, merge, relocate
+from engramdb.vault.masking import mask_part, mask_turn, stays_out_of_files
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 QUESTION = "What do guests need to get on the wifi?"
@@ -244,16 +246,139 @@ def test_a_published_example_is_private_only_where_the_model_says_so_too() -> No
     assert classify(text).tier is SecurityTier.CONFIDENTIAL, "without the model the rules decide alone"
 
 
+BASE64 = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu1SU1LfVLPHCozMxH2Mo"
+CERTIFICATE = f"-----BEGIN CERTIFICATE-----\n{BASE64}\n{BASE64}\nVQIDAQAB\n-----END CERTIFICATE-----"
+WORD = "tangerine"
+
+
+def told_by_the_model(text: str, secret: str) -> str:
+    """Return what is shown of a text in which the model finds a secret."""
+    start = text.index(secret)
+    found = PersonalData((PiiSpan(start, start + len(secret), PiiKind.CREDENTIAL),))
+    return conceal(text, merge(text, PiiScan.of(()), found))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{CERTIFICATE}\nthe duress word for the alarm people is {WORD}",
+        f"-----BEGIN CERTIFICATE-----\n{BASE64}\nthe duress word is {WORD}",
+        f"-----BEGIN CERTIFICATE-----\nthe duress word is {WORD}\n-----END CERTIFICATE-----",
+        f"-----BEGIN PUBLIC KEY-----\n{WORD}",
+        f"sha256:{WORD}{'a' * 30}",
+        f"sha256:{'ab' * 32}{WORD}",
+        f"md5={WORD}{'b' * 23}x",
+        f"ssh-rsa AAAAsuper{WORD}password/KdTulipTulip99",
+        f"ssh-ed25519 AAAAB3NzaC1yc2E{WORD}",
+    ],
+)
+def test_what_only_stands_beside_a_public_form_is_no_part_of_it(text: str) -> None:
+    """Each form ends where it ends: a block with its last line, a checksum after its own length."""
+    assert WORD not in told_by_the_model(text, WORD)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CERTIFICATE,
+        CERTIFICATE.replace("\n", "\\n"),
+        CERTIFICATE.rsplit("\n", 2)[0],
+        f"sha256:{'ab' * 32}",
+        f"the integrity is sha512-{'Ab1+' * 21}Ab==",
+        "SHA256:nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY8 is GitHub's",
+        f"ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQ{'Cx9v' * 90} me@host",
+    ],
+)
+def test_public_keys_certificates_and_checksums_are_public_to_their_end(text: str) -> None:
+    """Also with line breaks that were written out, and a block that was cut off."""
+    last = max(text.replace("\\n", " ").split(), key=len)[-20:]
+
+    assert last in told_by_the_model(text, last)
+
+
+def test_what_is_public_by_its_form_is_no_secret_for_rules_either() -> None:
+    """A checksum after the word token; what is proven stays, whatever stands around it."""
+    checksum, nothing = f"the token is sha256:{'9f8a7b6c5d4e3f21' * 4}", PersonalData(())
+    key = f"{CERTIFICATE}\nand the key is AKIAIOSFODNN7ABCDEFG"
+
+    assert classify(checksum).tier is SecurityTier.CONFIDENTIAL, "the rules take it for a token"
+    assert merge(checksum, classify(checksum), nothing).tier is SecurityTier.CLEARTEXT
+    assert "AKIA" not in conceal(key, merge(key, classify(key), nothing))
+
+
+@pytest.mark.parametrize("before", ["", "my iban ", "IBAN: ", "the account is "])
+def test_a_published_example_is_one_whatever_stands_before_it(before: str) -> None:
+    """Where a rule begins to read makes no difference; a real number after the same words stays."""
+    example, real = f"{before}DE89370400440532013000", f"{before}DE75512108001245126199"
+
+    assert merge(example, classify(example), PersonalData(())).tier is SecurityTier.CLEARTEXT
+    assert merge(real, classify(real), PersonalData(())).tier is SecurityTier.CONFIDENTIAL
+
+
+def test_the_digits_behind_a_test_card_are_cleared_with_it() -> None:
+    """They prove nothing; behind a card that a bank may have given out they are its code."""
+    cleared = PersonalData((), frozenset(PiiKind))
+    test, real = "test card 4242424242424242, 123", "my card 4539148803436467, 123"
+
+    assert merge(test, classify(test), cleared).kinds == frozenset()
+    assert conceal(real, merge(real, classify(real), cleared)) == "my card [confidential], [confidential]"
+
+
+@pytest.mark.parametrize(
+    ("example", "real"),
+    [("GB82WEST12345698765432", "GB98MIDL07009312345678"), ("4242424242424242", "4539148803436467")],
+)
+def test_a_number_with_check_digits_is_proven_and_a_published_one_is_not(example: str, real: str) -> None:
+    """A model that clears them has its way with those of the documentation only."""
+    assert proven(f"it is {example} there") == frozenset()
+    assert {text for text in [real] if proven(f"it is {text} there")} == {real}
+
+
+def test_a_text_full_of_keys_takes_no_square_of_their_number() -> None:
+    """Four times the keys take about four times as long to join, to mask and to find in another text."""
+
+    def seconds(count: int) -> float:
+        text = " ".join(f"AKIA{number:016d}" for number in range(count))
+        spans = tuple(PiiSpan(at, at + 20, PiiKind.CREDENTIAL) for at in range(0, len(text), 21))
+        rules = PiiScan.of(spans)
+        begin = time.thread_time()
+        both = merge(text, rules, PersonalData(spans, frozenset(PiiKind)))
+        assert "AKIA" not in mask_turn(spoken(text, both.findings), heard=[]).content
+        assert len(list(relocate(spans, text, text))) == count
+        return time.thread_time() - begin
+
+    assert min(seconds(8_000) / seconds(2_000) for _ in range(3)) < 9
+
+
+def test_a_value_that_is_found_twice_is_placed_once() -> None:
+    """In the order in which it is said, in capitals or not, and never inside a longer word."""
+    before, after = "wren and wren", "Wren, wrench, WREN"
+    spans = [PiiSpan(0, 4, PiiKind.CREDENTIAL), PiiSpan(9, 13, PiiKind.CREDENTIAL)]
+
+    assert [(one.start, one.end) for one in relocate(spans, before, after)] == [(0, 4), (14, 18)]
+
+
+def test_values_that_overlap_are_all_found() -> None:
+    """One inside the other, one that begins in the other, and a run of one sign in a longer run."""
+    found = find_values(
+        "Blue Wren Lake! at !!!", ["blue wren", "wren", "Wren Lake!", "lake", "!!", "blue wren sea"]
+    )
+
+    assert sorted(found) == [
+        *((0, 9, "blue wren"), (5, 9, "wren"), (5, 15, "Wren Lake!"), (10, 14, "lake")),
+        *((19, 21, "!!"), (20, 22, "!!")),
+    ]
+
+
+def spoken(text: str, private: tuple[PiiSpan, ...]) -> Turn:
+    """Return a turn in which something was found."""
+    return Turn(id="t", content=text, role=Role.USER, occurred_at=NOW, created_at=NOW, private=private)
+
+
 def test_a_secret_that_is_said_twice_is_masked_in_every_part_of_the_turn() -> None:
     """Also where only its first place was found."""
-    turn = Turn(
-        id="t",
-        content="The gate wants 44-71-9. Yes, 44-71-9 opens it.",
-        role=Role.USER,
-        occurred_at=NOW,
-        created_at=NOW,
-        private=(PiiSpan(15, 22, PiiKind.CREDENTIAL),),
-    )
+    found = (PiiSpan(15, 22, PiiKind.CREDENTIAL),)
+    turn = spoken("The gate wants 44-71-9. Yes, 44-71-9 opens it.", found)
 
     for part in (
         "The gate wants 44-71-9.",
@@ -262,3 +387,20 @@ def test_a_secret_that_is_said_twice_is_masked_in_every_part_of_the_turn() -> No
         "gate wants … opens 44-71-9",
     ):
         assert "44-7" not in mask_part(turn, part), part
+
+
+class FindsLump:
+    """Takes one word for a matter of health."""
+
+    def find(self, text: str, *, before: str = "") -> PersonalData:
+        """Return where the word stands."""
+        at = text.find("lump")
+        return PersonalData(() if at < 0 else (PiiSpan(at, at + 4, PiiKind.HEALTH),))
+
+
+def test_an_everyday_name_does_not_hide_what_a_memory_leans_on() -> None:
+    """Labelled for its town alone, it would be exported with the words that only the model knows."""
+    town = Memory(id="m", content="My brother Paul lives in Braga", created_at=NOW, updated_at=NOW)
+
+    assert not stays_out_of_files(classified(town, FindsLump()))
+    assert stays_out_of_files(classified(town.evolve(refers_to=("the lump is back",)), FindsLump()))

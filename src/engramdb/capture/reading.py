@@ -1,7 +1,8 @@
 """
 When turns are read: at once for a strong signal, in batches otherwise, in the background where there is one.
 
-A turn is in the store before this hears of it, and the next process that opens the store reads what is left.
+A turn is in the store before this hears of it. What is left is read by a process with a background, once its
+conversation has gone quiet, or by the next process that opens the store with one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
 from engramdb.capture.answering import answer_in_turn
+from engramdb.capture.extract import SentenceExtractor
 from engramdb.capture.pipeline import Capture, read_turns
 from engramdb.capture.signals import SmartBuffer, is_urgent, scan, sets_rule
 from engramdb.clock import Clock
@@ -32,6 +34,10 @@ READING_PATIENCE_SECONDS = 0.25
 """How long a question waits for turns that are being read, to see what was just said."""
 FLUSH_SECONDS = 120.0
 """How long `flush` takes at most, but for a batch under way; half of it for the background's reading."""
+QUIET = timedelta(seconds=20)
+"""After so long without another turn, what waits is read; a chat model, which costs, goes by the policy."""
+MAX_OVERDUE = 100
+"""Conversations that are read after one look."""
 READER = Actor(name="reader", kind=ActorKind.RULE)
 """Who writes what was read out of turns."""
 
@@ -169,8 +175,16 @@ class TurnReader:
         return total
 
     def read_overdue(self) -> None:
-        """Read the conversations whose turns have waited too long for others."""
-        for conversation in self._buffer().overdue(self._parts.clock.now()):
+        """Read the conversations that have gone quiet, or whose turns have waited too long for others."""
+        now, capture = self._parts.clock.now(), self._parts.capture
+        longest = timedelta(minutes=capture.pipeline.policy.buffer_minutes)
+        quiet = min(QUIET, longest) if isinstance(capture.extractor, SentenceExtractor) else longest
+        self._buffer().drop_overdue(now)
+        with capture.pipeline.store.read() as tx:
+            found = tx.turns.overdue(
+                now=now, quiet_since=now - quiet, oldest=now - longest, limit=MAX_OVERDUE
+            )
+        for conversation in found:
             self.read(conversation)
 
     def clear(self) -> None:

@@ -145,14 +145,12 @@ class SmartBuffer:
                 del self._waiting[place]
             return trigger
 
-    def overdue(self, now: datetime) -> list[tuple[Scope, str | None]]:
-        """Return the conversations whose turns have waited too long, and stop counting them."""
+    def drop_overdue(self, now: datetime) -> None:
+        """Stop counting the turns of conversations that have waited too long, or were read elsewhere."""
         oldest = now - timedelta(minutes=self._policy.buffer_minutes)
         with self._lock:
-            places = [place for place, waiting in self._waiting.items() if waiting.since <= oldest]
-            for place in places:
+            for place in [place for place, waiting in self._waiting.items() if waiting.since <= oldest]:
                 del self._waiting[place]
-            return places
 
     def _trigger(self, waiting: _Waiting, now: datetime, *, is_urgent: bool) -> Trigger | None:
         if is_urgent:

@@ -7,6 +7,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from textwrap import shorten
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from msgspec import Struct
 
 from engramdb.cli.derive import command_of, help_text
 from engramdb.cli.errors import show_misuse, translated_errors
+from engramdb.cli.options import take_shared
 from engramdb.cli.output import talk
 from engramdb.verbs.table import in_order
 
@@ -46,6 +48,8 @@ class PlainCommand(Struct, frozen=True, kw_only=True):
     """`module.function` of this package."""
     summary: str
     examples: tuple[str, ...]
+    is_write: bool = False
+    """Whether it writes to the store, unless with `--dry-run`, and so leaves a daily backup."""
     further: str = ""
     """Another paragraph of its help."""
 
@@ -80,7 +84,8 @@ def _load(declared: PlainCommand) -> click.Command:
 
     @functools.wraps(run)
     def callback(**given: Any) -> None:
-        with translated_errors():
+        is_write = declared.is_write and not given.get("dry_run")
+        with translated_errors(), take_shared(dict(given)).daily_backup() if is_write else nullcontext():
             run(**given)
 
     # `click.command` uses the list of parameters up, and a command may be made again.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from enum import Enum
 from functools import partial
@@ -147,9 +148,8 @@ def _run(verb: Verb, runner: Runner, fields: Sequence[Field], given: dict[str, A
         if given[one.flat_name("cli")] not in (None, ())
     }
     request: Request = decode_flat(verb.request, asked, surface="cli")
-    runner.run(Run(verb=verb, asked=request, shared=shared, extra=extra))
-    if verb.is_write(asked):
-        shared.back_up_daily()
+    with shared.daily_backup() if verb.is_write(asked) else nullcontext():
+        runner.run(Run(verb=verb, asked=request, shared=shared, extra=extra))
 
 
 def _run_plainly(run: Run, *, show: Callable[[Any], None]) -> None:

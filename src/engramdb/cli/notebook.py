@@ -144,6 +144,7 @@ def watch(shared: Shared, folder: str, *, every: float, delete: bool, adopt: boo
 
         def sync() -> None:
             _show(engram.notebook_sync(folder, delete=delete), as_json=shared.json)
+            shared.back_up_daily()
 
         keep_in_step(engram, folder, sync, settled=settled, stop=stop, every_seconds=every)
     talk("Stopped watching.")

@@ -7,7 +7,8 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -190,16 +191,27 @@ class Shared(Struct, frozen=True, kw_only=True):
 
         settings = self.settings()
         place = Path(settings.store_location).expanduser().absolute()
-        if not settings.backups or not may_be_due(place, now=datetime.now(UTC)):
-            return
         sys.stdout.flush()
         try:
-            with self.open_existing() as engram:
-                back_up_after_command(engram)
+            if settings.backups and may_be_due(place, now=datetime.now(UTC)):
+                with self.open_existing() as engram:
+                    back_up_after_command(engram)
         except EngramError as exc:
             talk(f"engram: the daily backup failed: {exc.code} {visible(exc.message)}")
             if exc.hint:
                 talk(f"hint: {visible(exc.hint)}")
+        except OSError as exc:
+            talk(f"engram: the daily backup failed: {visible(str(exc))}")
+
+    @contextmanager
+    def daily_backup(self) -> Iterator[None]:
+        """Back the store up after a block that wrote to it, also where its answer is an exit code."""
+        try:
+            yield
+        except click.exceptions.Exit:
+            self.back_up_daily()
+            raise
+        self.back_up_daily()
 
 
 def shared_parameters() -> list[click.Parameter]:

@@ -26,7 +26,7 @@ from engramdb.text.dates import readable
 from engramdb.text.identity import FORGOTTEN_WORDS
 from engramdb.text.marks import belief_mark
 from engramdb.text.normalize import counted
-from engramdb.values import DoctorReport, Memory, Voice
+from engramdb.values import Check, DoctorReport, Memory, Voice
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -312,10 +312,18 @@ def _meant(memory: Memory) -> dict[str, str | None]:
     }
 
 
+def _verdict(check: Check) -> str:
+    if check.repaired:
+        return "repaired"
+    if not check.ok:
+        return "WRONG"
+    return "waits" if check.waits else "ok"
+
+
 def show_doctor(report: DoctorReport) -> None:
     """Show every check, the good ones too, and below them what was done, once."""
     for check in report.checks:
-        verdict = f"{'repaired' if check.repaired else 'ok' if check.ok else 'WRONG':<8}"
+        verdict = f"{_verdict(check):<8}"
         mark = verdict if check.ok else warning(verdict)  # widened first: colour has a length, too
         out(f"{mark}  {check.name}: {one_line(check.found)}")
     for deed in dict.fromkeys(check.did for check in report.checks if check.did):

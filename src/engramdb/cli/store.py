@@ -223,7 +223,11 @@ def doctor(run: Run) -> None:
     report = _examine(run)
     run.present(report, show_doctor)
     if report.ok:
-        talk("Everything is in order.")
+        is_waiting = any(check.waits for check in report.checks)
+        wait = (
+            "Nothing is wrong; what waits is done by a process with a background, or `engram doctor --fix`."
+        )
+        talk(wait if is_waiting else "Everything is in order.")
         return
     if report.is_damaged:
         talk(_advice(_place(run)))

@@ -68,6 +68,9 @@ class DocumentParts(Protocol):
     def embed_later(self) -> None:
         """Have what waits embedded in the background, where there is one."""
 
+    def embed_changed(self) -> None:
+        """Have what has lost its vector embedded: in the background, or now where there is none."""
+
     def forget_texts(self) -> None:
         """Drop every text that this process holds, because some of it was taken back."""
 
@@ -297,7 +300,7 @@ class DocumentStore:
                 DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._parts.actor, now=now).unsay(item)
         if any(item.turn_id for item in latest):
             self._parts.forget_texts()
-            self._parts.embed_later()  # what quoted a turn has lost those words
+            self._parts.embed_changed()  # what quoted a turn has lost those words
         return latest
 
     def prune_quietly(self) -> None:

@@ -48,7 +48,7 @@ def examine(
 ) -> DoctorReport:
     """Return what was found; with `fix`, rebuild derived data that is wrong and embed what waits."""
     found = _look(store, embedder)
-    wrong = {check.name for check in found if not check.ok}
+    wrong = {check.name for check in found if not check.ok or check.waits}
     if not fix or not wrong or CANONICAL_CHECKS & wrong or store.unwritable is not None:
         return DoctorReport(checks=tuple(found))
     damaged = [name.removeprefix(_TABLE) for name in wrong if name.startswith(_TABLE)]
@@ -67,6 +67,7 @@ def examine(
         for check in found
         if check.name not in still
     ]
+    again = [replace(check, ok=False) if check.waits else check for check in again]  # it was to be done now
     return DoctorReport(
         checks=tuple(
             replace(check, repaired=True, did=did) if check.ok and check.name in wrong else check
@@ -105,7 +106,7 @@ def _check_rules(name: str, version: int) -> Check:
 
 def _check_embedded(tx: Transaction, embedder: Embedder) -> Check:
     waiting = tx.vectors.count_pending(tx.vectors.space(embedder.identity))
-    return Check(name="embedded", ok=waiting == 0, found=_waiting(waiting))
+    return Check(name="embedded", ok=True, found=_waiting(waiting), waits=waiting > 0)
 
 
 _LOOKS: dict[str, Callable[[Transaction], Check]] = {

@@ -97,7 +97,9 @@ def is_built(holder: object, name: str) -> bool:
 
 
 UPKEEP_SECONDS = 30.0
-"""How often the background saves health, drops expired documents and reads what is overdue."""
+"""How often the background saves health, drops expired documents and looks for what is to be embedded."""
+OVERDUE_LOOK_SECONDS = 10.0
+"""How often it looks for conversations that have gone quiet, whichever process stored their turns."""
 
 
 LEAST_CLOSE_SECONDS = 0.2
@@ -496,6 +498,7 @@ class Parts:
         self._workers["index"].submit("index loading", self._load_indexes, retry=False)
         self._workers["reader"].submit("reading", lambda: self.turn_reader.read(None))
         self._workers["reader"].every(UPKEEP_SECONDS, "upkeep", self._keep_up)
+        self._workers["reader"].every(OVERDUE_LOOK_SECONDS, "overdue turns", self._read_overdue)
         summaries = self._workers["summaries"]
         summaries.submit("daily backup", self._back_up, key="first", delay_seconds=BACKUP_DELAY_SECONDS)
         summaries.every(BACKUP_LOOK_SECONDS, "daily backup", self._back_up)
@@ -521,6 +524,17 @@ class Parts:
         """Have what waits embedded in the background, where there is one."""
         if self.in_background:
             self.backlog.wake()
+
+    def embed_changed(self) -> None:
+        """Have what has lost its vector embedded: in the background, or now where there is none."""
+        if self.in_background:
+            self.backlog.wake()
+            return
+        with contextlib.suppress(StorageError):  # what was asked for is done
+            with self.store.read() as tx:
+                is_lacking = tx.vectors.is_lacking()
+            if is_lacking:  # else neither arrays nor the embedder are loaded
+                self.backlog.embed_few()
 
     def wait_for_reading(self) -> bool:
         """Give turns that are being read in the background a moment; return whether all are read."""
@@ -609,10 +623,14 @@ class Parts:
             self.backlog.wake()
 
     def _keep_up(self) -> None:
-        """Drop erased words, save how the parts fare, drop expired documents, and read overdue turns."""
+        """Drop erased words, save how parts fare, drop expired documents, and embed what others have left."""
         self.notice_erasures()
         self.health_store.save()
         self.documents.prune_quietly()
+        self.backlog.take_up_few()
+
+    def _read_overdue(self) -> None:
+        """Read the turns that should wait no longer, whichever process stored them."""
         self.turn_reader.read_overdue()
 
     def _back_up(self) -> None:

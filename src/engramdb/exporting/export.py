@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -10,9 +12,13 @@ from msgspec.structs import replace
 from engramdb.errors import StoreCorrupt
 from engramdb.lifecycle.change import SAID
 from engramdb.store.contract import Store, Transaction
+from engramdb.text.identity import WITHHELD_WORDS
 from engramdb.text.pii import classify, is_withheld
 from engramdb.values import BELIEVED, ExportedMemory, Filters, Memory, MemoryId, Scope, SecurityTier, Status
+from engramdb.values.memory import Claim, Detail, Traits
 from engramdb.vault.masking import stays_out_of_files
+
+Part = TypeVar("Part", Detail, Traits)
 
 MARK = "engram"
 """The name by which a line is known as ours; its value is the version of the form."""
@@ -143,20 +149,52 @@ def discreet(exported: ExportedMemory) -> ExportedMemory:
     """
     Return it without what is private beside its statement, for a file that is to hold nothing of the kind.
 
-    The exact words may be of a sentence that says more than the memory does, and as a reason people write
-    whatever they like.
+    The exact words may be of a sentence that says more than the memory does, what it leans on was another
+    statement, and as a reason people write whatever they like.
     """
     memory = exported.memory
-    if memory.verbatim and _is_private(memory.verbatim):
-        memory = memory.evolve(verbatim=None)
-    if memory.replaces and _is_private(memory.replaces):
-        memory = memory.evolve(replaces=None)
-    events = tuple(replace(one, reason="") if _is_private(one.reason) else one for one in exported.history)
-    return replace(exported, memory=memory, history=events)
+    private = partial(_is_private, beside=memory.content)
+    gone: dict[str, Any] = {
+        name: None for name in ("verbatim", "statement", "replaces") if private(getattr(memory, name))
+    }
+    if private(" ".join(filter(None, (memory.subject, memory.predicate, memory.object)))):
+        gone |= dict.fromkeys(("subject", "predicate", "object"))
+    if private(memory.answers):
+        gone["answers"] = WITHHELD_WORDS
+    refers_to = tuple(WITHHELD_WORDS if private(words) else words for words in memory.refers_to)
+    memory = memory.evolve(
+        **gone,
+        refers_to=refers_to,
+        claims=tuple(one for one in memory.claims if not private(_words_of(one))),
+        moments=tuple(one for one in memory.moments if not private(one.words)),
+        detail=_without_private(memory.detail, private),
+        traits=_without_private(memory.traits, private),
+    )
+    entities = tuple(name for name in exported.entities if not private(name))
+    events = tuple(replace(one, reason="") if private(one.reason) else one for one in exported.history)
+    return replace(exported, memory=memory, entities=entities, history=events)
 
 
-def _is_private(words: str) -> bool:
-    return bool(words) and is_withheld(words, classify(words).tier)
+def _words_of(claim: Claim) -> str:
+    return " ".join((claim.subject, claim.predicate, claim.object, *claim.qualifiers))
+
+
+def _without_private(part: Part, private: Callable[[str | None], bool]) -> Part:
+    """Return the forms or the traits of a memory without those that are private."""
+    kept: dict[str, Any] = {}
+    for name, value in msgspec.structs.asdict(part).items():
+        if isinstance(value, tuple):
+            kept[name] = tuple(one for one in value if not private(one))
+        elif isinstance(value, str) and private(value):
+            kept[name] = None
+    return replace(part, **kept)
+
+
+def _is_private(words: str | None, *, beside: str) -> bool:
+    """Return whether words are to stay out of a file that holds the statement beside which they stand."""
+    if not words or words in beside:
+        return False
+    return is_withheld(words, classify(words).tier)
 
 
 def line_of(exported: ExportedMemory) -> bytes:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Protocol
 
 from msgspec import Struct
 
 from engramdb.clock import Clock
-from engramdb.errors import EmbeddingError
+from engramdb.errors import EmbeddingError, EngramError
 from engramdb.index.rebuild import embed_pending
 from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.candidates import enriched
@@ -38,6 +39,8 @@ BATCH = 128
 """Memories that are read and looked at together."""
 FIRST_WRITE_ROWS, MOST_WRITE_ROWS = 8, 32
 """Memories that one write takes."""
+FEW = 32
+"""As many are embedded without waiting until the machine is idle: what one act has changed."""
 QUIET_SECONDS = 0.5
 """It begins when nothing was written for so long."""
 JUDGE_AGAIN_SECONDS = 60.0
@@ -69,6 +72,7 @@ class Backlog:
         self._worker = worker
         self._lock = threading.Lock()
         self._asked_at: float | None = None
+        self._seen: frozenset[int] = frozenset()
 
     def wake(self) -> None:
         """Work soon, or once more after the work under way."""
@@ -88,6 +92,29 @@ class Backlog:
             return False
         with self._parts.store.read() as tx:
             return bool(tx.vectors.pending(tx.vectors.space(identity), limit=1))
+
+    def embed_few(self) -> None:
+        """Embed what waits now, unless it is much: that, and what fails, is left to a background."""
+        with suppress(EngramError):  # what was asked for is done
+            if self._few_unembedded():
+                embed_pending(self._parts.store, self._parts.embedder)
+
+    def take_up_few(self) -> None:
+        """Wake where others have left a little to embed; what was seen before is under way or fails."""
+        with suppress(EngramError):
+            waiting = self._few_unembedded()
+            is_news, self._seen = bool(waiting - self._seen), waiting
+            if is_news:
+                self.wake()
+
+    def _few_unembedded(self) -> frozenset[int]:
+        """Return the keys of what waits to be embedded, none where it is much."""
+        embedder = self._parts.embedder
+        with self._parts.store.read() as tx:
+            if not tx.vectors.is_lacking():
+                return frozenset()
+            waiting = tx.vectors.pending(tx.vectors.space(embedder.identity), limit=FEW + 1)
+        return frozenset(waiting if len(waiting) <= FEW else ())
 
     def _work(self) -> None:
         with self._lock:

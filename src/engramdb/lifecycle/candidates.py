@@ -34,6 +34,7 @@ from engramdb.values import (
     Kind,
     Layer,
     Memory,
+    Moment,
     Provenance,
     SecurityTier,
     Source,
@@ -45,7 +46,7 @@ from engramdb.values.memory import DREAMT, INJECTION, SUMMED_UP
 from engramdb.values.privacy import PiiKind, PiiSpan
 from engramdb.values.query import parse_enum
 from engramdb.vault.finding import FindsPersonalData, find_private
-from engramdb.vault.masking import Secrets, mask_memory, scan_memory, scan_text
+from engramdb.vault.masking import Secrets, mask_memory, outside_secrets, scan_memory, scan_text
 
 
 class Candidate(Struct, frozen=True):
@@ -99,9 +100,9 @@ def candidate(
         object=object_,
         is_negated=claim.is_negated,
         replaces=claim.replaces,
-        **_times(draft, memory, now=now, date_order=date_order),
     )
     memory = protected(classified(memory, screen.personal), draft.security)
+    memory = memory.evolve(**_times(draft, memory, now=now, date_order=date_order))
     memory = enriched(memory, outcome=draft.outcome) if enrich else memory
     if draft.extractor is not None and memory.security is SecurityTier.CONFIDENTIAL:
         memory = memory.evolve(importance=SECRET_IMPORTANCE)
@@ -166,13 +167,15 @@ def _times(draft: Draft, memory: Memory, *, now: datetime, date_order: DateOrder
     month" today replaces what was said yesterday, because the order of saying decides what holds, and it is
     true since last month. A moment that was read counts more than one that is only that of saying it.
     """
+    words = outside_secrets(memory)
+    moments, memory = _without_times_of_secrets(draft, memory, words)
     known = _said_at(draft, memory, now=now, date_order=date_order)
     said = min(known or now, now)
     is_own = memory.provenance.voice is Voice.OWN
     is_dated = known is not None and is_own  # whoever wrote a pasted "tomorrow" wrote it on another day
-    moments, occurred_at = draft.moments, memory.occurred_at
+    occurred_at = memory.occurred_at
     if not moments:
-        moments, told = named_times(memory.content, now=said, date_order=date_order)
+        moments, told = named_times(words, now=said, date_order=date_order)
         if is_dated:
             is_of_saying = draft.said_at is not None and draft.occurred_at == draft.said_at
             occurred_at = told or occurred_at if is_of_saying else occurred_at or told
@@ -183,10 +186,17 @@ def _times(draft: Draft, memory: Memory, *, now: datetime, date_order: DateOrder
     times = {"said_at": said, "occurred_at": occurred_at, "moments": moments}
     if draft.valid_from is not None or not is_own:
         return times | {"valid_from": in_utc("valid_from", draft.valid_from) or said}
-    validity = read_validity(memory.content, now=said, date_order=date_order, is_dated=is_dated)
+    validity = read_validity(words, now=said, date_order=date_order, is_dated=is_dated)
     has_happened = memory.kind is Kind.EPISODE and occurred_at is not None and occurred_at <= said
     begun = validity.start or (occurred_at if has_happened else said)
     return times | {"valid_from": begun, "valid_to": memory.valid_to or validity.end}
+
+
+def _without_times_of_secrets(draft: Draft, memory: Memory, words: str) -> tuple[tuple[Moment, ...], Memory]:
+    """Return the times that came with a draft, and its memory, without those that only a secret names."""
+    moments = tuple(one for one in draft.moments if one.words in words or one.words not in memory.content)
+    hidden = {one.start for one in draft.moments} - {one.start for one in moments}
+    return moments, memory.evolve(occurred_at=None) if memory.occurred_at in hidden else memory
 
 
 def _said_at(draft: Draft, memory: Memory, *, now: datetime, date_order: DateOrder) -> datetime | None:
@@ -330,7 +340,7 @@ def classified(memory: Memory, finder: FindsPersonalData | None = None) -> Memor
         memory = memory if found is None else memory.evolve(private=found.findings)
     own = scan_memory(memory)
     lent = (words for words in (memory.answers, *memory.refers_to) if words)
-    is_more = own.tier is SecurityTier.CLEARTEXT and any(
+    is_more = own.kinds <= EVERYDAY and any(
         not scan_words(words, finder).kinds <= own.kinds | EVERYDAY for words in lent
     )
     if is_more and isinstance(memory.private, tuple):  # who looks again may have no finder

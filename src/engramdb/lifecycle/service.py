@@ -88,8 +88,8 @@ class LifecycleParts(Protocol):
     def write_notes(self) -> None:
         """Write what recalls have noted, so that the write sees it."""
 
-    def embed_later(self) -> None:
-        """Have what waits embedded in the background, where there is one."""
+    def embed_changed(self) -> None:
+        """Have what has lost its vector embedded: in the background, or now where there is none."""
 
     def forget_texts(self) -> None:
         """Drop every text that this process holds, because some of it was erased."""
@@ -121,7 +121,7 @@ class LifecycleService:
             writer = MemoryWriter(tx, request.actor, request.now)
             for echo in self._parts.forgotten.echoes(tx, gone, others) if others else ():
                 writer.forget(echo, reason=ECHO)
-        self._parts.embed_later()  # what quoted it has lost those words
+        self._parts.embed_changed()  # what quoted it has lost those words
         named = tuple(one.id for one in displaced)
         return ForgottenMemory(**asdict(gone), displaced=named, reinstated=reinstate and bool(named))
 
@@ -141,7 +141,7 @@ class LifecycleService:
         self._parts.write_notes()
         request = self._request(scope, reason, expected_version)
         undone = undo(request, memory_id=memory_id, act=act, with_later=with_later)
-        self._parts.embed_later()  # what counts again may have no vector
+        self._parts.embed_changed()  # what counts again may have no vector
         return undone
 
     def acts(self, *, scope: Scope, limit: int, before: ActId | None) -> Sequence[Act]:
@@ -158,7 +158,7 @@ class LifecycleService:
             writer = MemoryWriter(tx, self._parts.actor, self._parts.clock.now())
             found = unlearn_turn(writer, turn, reason=reason)
         self._parts.forget_texts()
-        self._parts.embed_later()  # what quoted it has lost those words, and what was restored has no vector
+        self._parts.embed_changed()  # what quoted it has lost those words, what is back has no vector
         return found
 
     def set_status(
@@ -175,7 +175,7 @@ class LifecycleService:
         request = self._request(scope, reason, expected_version)
         moved, _ = set_status(memory_id, status, request, action=Action.SET_STATUS, reinstates=reinstate)
         if moved.status.is_indexed:
-            self._parts.embed_later()
+            self._parts.embed_changed()
         return moved
 
     def erase(
@@ -271,7 +271,7 @@ class LifecycleService:
     ) -> Memory:
         """Let a memory count again; it counts as confirmed now, so no rule takes it again at once."""
         back = restore(memory_id, self._request(scope, reason or "restored", expected_version))
-        self._parts.embed_later()
+        self._parts.embed_changed()
         return back
 
     def get(self, memory_id: MemoryId, *, scope: Scope) -> Memory:
@@ -355,7 +355,7 @@ class LifecycleService:
     def _scrub(self, found: Erasure) -> Erasure:
         """Drop what this process still holds, and rewrite the file."""
         self._parts.forget_texts()
-        self._parts.embed_later()  # what quoted it has lost those words
+        self._parts.embed_changed()  # what quoted it has lost those words
         try:
             self._parts.store.scrub()
         except StorageError as exc:

@@ -21,7 +21,7 @@ from engramdb.lifecycle.recorded import differences
 from engramdb.store.contract import Transaction, WithdrawnWords
 from engramdb.text.identity import FORGOTTEN_WORDS, fingerprint_of
 from engramdb.text.normalize import normalize_text
-from engramdb.text.terms import retells
+from engramdb.text.terms import repeats
 from engramdb.values import (
     BELIEVED,
     Action,
@@ -97,9 +97,7 @@ CONTEXT_FORGOTTEN = "what it leaned on was forgotten"
 
 def _unless_repeated(words: str | None, gone: str, *, is_retold: bool) -> str | None:
     """Return words unless they hold, or are part of, what is gone, or ask about it in other words."""
-    folded = normalize_text(words or "")
-    is_gone = folded and (gone in folded or folded in gone or (is_retold and retells(folded, gone)))
-    return FORGOTTEN_WORDS if is_gone else words
+    return FORGOTTEN_WORDS if repeats(words or "", gone, is_retold=is_retold) else words
 
 
 class MemoryWriter(Struct, frozen=True):

@@ -83,6 +83,8 @@ class GuardReading(Struct, frozen=True):
     words: tuple[GuardWord, ...]
     chances: Floats
     """One row a word: the probability of each label."""
+    is_complete: bool
+    """Whether the model has read every word; of a longer text it reads the first `MAX_PARTS` parts."""
 
 
 def words_of(text: str) -> list[GuardWord]:
@@ -150,7 +152,7 @@ class GuardNetwork:
             worse = found[:, 0] < chances[begin:end, 0]
             chances[begin:end] = np.where((fresh | worse)[:, None], found, chances[begin:end])
             seen[begin:end] = True
-        return GuardReading(float(hostile), tuple(words), chances)
+        return GuardReading(float(hostile), tuple(words), chances, is_complete=bool(seen.all()))
 
     def chance(self, reading: GuardReading) -> float:
         """Return the chance that a text is an attempt; its fitted line lies where the screen flags."""
@@ -197,8 +199,6 @@ CLEARED_WITH: Final = {
 """What a text does not hold where no word of it looks like one of these."""
 EDGE: Final = 0.3
 """From this chance on a word beside a private one belongs to it."""
-MAX_CLEARED_CHARACTERS: Final = 4000
-"""A longer text may not have been read to its end."""
 MAX_TOKEN: Final = 80
 """Characters of a word around what is surely secret in it: text without spaces has thousands of findings."""
 MAX_GAP: Final = 3
@@ -219,8 +219,7 @@ def private_words(text: str, reading: GuardReading, lines: Mapping[str, float]) 
             if name == "secret":
                 start, stop = _whole_token(text, start, stop)
             spans.append(PiiSpan(start, stop, kind))
-        is_clear = float(each.max(initial=0.0)) < lines[f"{name}_cleared"]
-        if is_clear and len(text) <= MAX_CLEARED_CHARACTERS:
+        if reading.is_complete and float(each.max(initial=0.0)) < lines[f"{name}_cleared"]:
             cleared |= CLEARED_WITH[name]
     return PersonalData(tuple(sorted(spans)), frozenset(cleared))
 

@@ -29,6 +29,7 @@ from engramdb.recall.intent import Intent, classify
 from engramdb.recall.period import Period
 from engramdb.settings import DateOrder
 from engramdb.store.contract import ScoredKey, Sketch, Store, Transaction
+from engramdb.text.normalize import counted
 from engramdb.text.terms import query_terms, said_words, terms
 from engramdb.values import (
     Edge,
@@ -387,13 +388,14 @@ def gather(
     if nearest.from_disk:
         notes.level = Level.DISK_VECTORS
     if nearest.waiting:
-        notes.lost(VECTOR, f"{nearest.waiting} memories wait to be embedded", Level.REDUCED)
+        told = counted(nearest.waiting, "memory waits", "memories wait")
+        notes.lost(VECTOR, f"{told} to be embedded", Level.REDUCED)
     if nearest.borrowed:
-        notes.lost(
-            VECTOR, f"{nearest.borrowed} memories are still in the space of an earlier model", Level.REDUCED
-        )
+        told = counted(nearest.borrowed, "memory is", "memories are")
+        notes.lost(VECTOR, f"{told} still in the space of an earlier model", Level.REDUCED)
     if nearest.unread:
-        notes.lost(VECTOR, f"{nearest.unread} memories are not loaded yet", Level.REDUCED)
+        told = counted(nearest.unread, "memory is", "memories are")
+        notes.lost(VECTOR, f"{told} not loaded yet", Level.REDUCED)
     for told in nearest.notes:
         notes.lost(VECTOR, told, Level.REDUCED)
     return answers

@@ -192,12 +192,30 @@ def _whole_date(seen: Seen) -> Stretch | None:
 def _short_date(seen: Seen) -> Stretch | None:
     """On 1/12, am 12.1.: only where a date is likely, as most such numbers are something else."""
     pair = (int(seen["one"]), int(seen["two"]))
+    if month := _expiry(seen):
+        return month
     is_name = pair == (24, 7) or (pair == (9, 11) and seen.date_order != "day-first")
     if is_name or not (_is_sure(seen) or _is_likely(seen, *pair)):
         return None
     return _in_digits(seen, seen["one"], seen["two"], "")
 
 
+def _expiry(seen: Seen) -> Stretch | None:
+    """Return the month and year of "expires 09/28", as cards have them: of the next years."""
+    text, first = seen.match.string, seen.match.start("one")
+    if len(seen["one"]) + len(seen["two"]) < 4 or not _EXPIRES.search(text[max(0, first - _WINDOW) : first]):
+        return None
+    month, year = int(seen["one"]), seen.now.year // 100 * 100 + int(seen["two"])
+    if not (1 <= month <= 12 and 0 <= year - seen.now.year <= _MAX_YEARS_VALID):
+        return None
+    return calendar.month(year, month, now=seen.now).unnamed()
+
+
+_EXPIRES = lazy(
+    r"\b(?:exp(?:\.|ir\w{1,5})?(?: date)?|(?:valid|good) (?:thru|through))[\s:]{1,3}\Z",
+    re.IGNORECASE,
+)
+_MAX_YEARS_VALID = 20
 _SURE = word_set(ENGLISH.time.before_date)
 _LIKELY = word_set(ENGLISH.time.perhaps_before_date)
 _FILLERS = frozenset(("is", "was", "are", "be", "will", "on", "by", "for", "date", "the"))

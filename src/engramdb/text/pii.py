@@ -10,17 +10,14 @@ docs/lab/0007-pii-and-injection.md.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from operator import itemgetter
 
 from msgspec import UNSET, Struct, UnsetType
 
 from engramdb.text import pii_codes, pii_numbers, pii_patterns, pii_people, pii_personal, pii_spoken
-from engramdb.text import pii_people as pii_homes
 from engramdb.text.pii_patterns import is_exact, undisguised
 from engramdb.values import SecurityTier
-from engramdb.values.privacy import PiiKind, PiiSpan
+from engramdb.values.privacy import PiiKind, PiiSpan, Stretches
 
 CONFIDENTIAL = frozenset(
     {PiiKind.SSN, PiiKind.PAYMENT_CARD, PiiKind.CREDENTIAL, PiiKind.GOVERNMENT_ID, PiiKind.BANK_ACCOUNT}
@@ -72,20 +69,25 @@ _FINDERS: tuple[_Finder, ...] = (
     (PiiKind.BANK_ACCOUNT, pii_codes.named_accounts),
     (PiiKind.BIRTH_DATE, pii_personal.birth_dates),
     (PiiKind.INCOME, pii_personal.incomes),
-    (PiiKind.POSTAL_ADDRESS, pii_homes.postal_addresses),
+    (PiiKind.POSTAL_ADDRESS, pii_people.postal_addresses),
     (PiiKind.PHONE, pii_numbers.phones),
-    (PiiKind.LOCATION, pii_homes.locations),
+    (PiiKind.LOCATION, pii_people.locations),
     (PiiKind.PERSON_NAME, pii_people.person_names),
 )
 _PROOFS: tuple[_Finder, ...] = (
     (PiiKind.CREDENTIAL, pii_patterns.issued_credentials),
     (PiiKind.BANK_ACCOUNT, pii_numbers.issued_ibans),
     (PiiKind.PAYMENT_CARD, pii_numbers.issued_cards),
-    (PiiKind.CREDENTIAL, pii_numbers.card_codes),
+    (PiiKind.CREDENTIAL, pii_numbers.issued_card_codes),
     (PiiKind.SSN, pii_numbers.social_security_numbers),
     (PiiKind.GOVERNMENT_ID, pii_numbers.checked_ids),
 )
-"""What finds the part of it that is certain by a vendor's form or by check digits."""
+"""
+What finds the part of it that is certain: a vendor's form, or a number with check digits that fit.
+
+Two have no check digits and count as certain all the same: a social security number, for its form or for the
+word before it, and the digits behind the number of a card that a bank may have given out.
+"""
 
 
 CONCEALED = "[confidential]"
@@ -130,11 +132,15 @@ def conceal(text: str, found: PiiScan) -> str:
     secrets = [span for span in found.spans if span.kind in CONFIDENTIAL]
     if not {span.kind for span in secrets} >= found.kinds & CONFIDENTIAL:
         return CONCEALED
-    kept, begin = [], 0
-    for span in secrets:  # in order; a number with its name and the number alone may both be found
-        if span.end > begin:
-            kept += [text[begin : span.start], CONCEALED] if span.start >= begin else []
-            begin = span.end
+    return conceal_places(text, ((span.start, span.end) for span in secrets))
+
+
+def conceal_places(text: str, places: Iterable[tuple[int, int]], *, by: str = CONCEALED) -> str:
+    """Return a text with some places in it concealed; a number with its name and the number alone are one."""
+    covered, kept, begin = Stretches.of(places), [], 0
+    for start, end in zip(covered.starts, covered.ends, strict=True):
+        kept += [text[begin:start], by]
+        begin = end
     return "".join([*kept, text[begin:]])
 
 
@@ -149,23 +155,9 @@ def _answered(text: str, before: str | None) -> list[PiiSpan]:
 def _spans(text: str) -> list[PiiSpan]:
     spans: list[PiiSpan] = []
     for kind, find in _FINDERS:
-        claimed = _joined(spans)
-        for start, end in find(text):
-            place = bisect_left(claimed, end, key=itemgetter(0))  # whatever begins later cannot overlap
-            if not place or claimed[place - 1][1] <= start:
-                spans.append(PiiSpan(start, end, kind))
+        claimed = Stretches.of((one.start, one.end) for one in spans)
+        spans += [PiiSpan(*place, kind) for place in find(text) if not claimed.overlap(*place)]
     return spans
-
-
-def _joined(spans: list[PiiSpan]) -> list[tuple[int, int]]:
-    """Return the stretches that spans cover, in order; hostile text has thousands of them."""
-    joined: list[tuple[int, int]] = []
-    for span in sorted(spans):
-        if joined and span.start < joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], span.end))
-        else:
-            joined.append((span.start, span.end))
-    return joined
 
 
 def tier_of(kinds: frozenset[PiiKind]) -> SecurityTier:

@@ -268,7 +268,16 @@ _CARD_CODE_WITHIN = 90
 
 def card_codes(text: str) -> Iterator[tuple[int, int]]:
     """Yield what stands behind the number of a card like the digits on its back, whatever it is called."""
-    for _, end in payment_cards(text):
+    yield from _codes_behind(payment_cards(text), text)
+
+
+def issued_card_codes(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the same behind the cards that a bank may have given out."""
+    yield from _codes_behind(issued_cards(text), text)
+
+
+def _codes_behind(cards: Iterator[tuple[int, int]], text: str) -> Iterator[tuple[int, int]]:
+    for _, end in cards:
         found = _CARD_CODE.finditer(text, end, min(len(text), end + _CARD_CODE_WITHIN))
         codes = (match.span() for match in found if not re.fullmatch(r"(?:19|20)\d\d", match[0]))
         yield from islice(codes, 2)  # it may be valid until "0828"

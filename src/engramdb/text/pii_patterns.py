@@ -273,14 +273,25 @@ def issued_credentials(text: str) -> Iterator[tuple[int, int]]:
                 yield match.span(1)
 
 
+_PUBLIC_BLOCK = r"(?:[A-Z0-9]{2,12} ){0,3}(?:PUBLIC KEY(?: BLOCK)?|CERTIFICATE(?: REQUEST)?)-----"
+_BREAK = r"(?:\s|\\[nr]){1,4}"
+_BASE64 = "A-Za-z0-9+/"
 _PUBLIC_FORMS = lazy(
-    r"\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|"
-    r"sk-(?:ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com) AAAA[\w+/=]{20,4096}"
-    r"|-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}(?:PUBLIC KEY(?: BLOCK)?|CERTIFICATE(?: REQUEST)?)-----"
-    r"[A-Za-z0-9+/=\s:,-]{0,16384}"
-    r"|\b(?:sha(?:1|256|384|512)|md5)[:=-][A-Za-z0-9+/]{20,128}={0,2}"
+    r"\b(?:ssh-rsa AAAAB3NzaC1yc2E|ssh-dss AAAAB3NzaC1kc3M|ssh-ed25519 AAAAC3NzaC1lZDI1NTE5"
+    r"|ecdsa-sha2-nistp\d{3} AAAAE2VjZHNh|sk-ssh-ed25519@openssh\.com AAAAGnNr"
+    rf"|sk-ecdsa-sha2-nistp256@openssh\.com AAAAInNr)[{_BASE64}]{{20,4096}}={{0,2}}(?![\w{_BASE64}=])"
+    rf"|-----BEGIN {_PUBLIC_BLOCK}(?:{_BREAK}(?:Version|Charset): [\w .()-]{{1,40}})?"
+    rf"(?:{_BREAK}[{_BASE64}]{{48,8192}}={{0,2}}){{1,400}}"
+    rf"(?:(?:{_BREAK}[{_BASE64}]{{1,76}}={{0,2}})?(?:{_BREAK}=[{_BASE64}]{{4}})?"
+    rf"{_BREAK}-----END {_PUBLIC_BLOCK})?"
+    r"|(?i:\b(?:md5[:=-][a-f\d]{32}|sha-?1[:=-][a-f\d]{40}|sha-?224[:=-][a-f\d]{56}|sha-?256[:=-][a-f\d]{64}"
+    rf"|sha-?384[:=-][a-f\d]{{96}}|sha-?512[:=-][a-f\d]{{128}}))(?![\w{_BASE64}=-])"
+    rf"|\b(?i:md5[:=-][{_BASE64}]{{22}}==|sha-?1[:=-][{_BASE64}]{{27}}=|sha-?224[:=-][{_BASE64}]{{38}}=="
+    rf"|sha-?256[:=-][{_BASE64}]{{43}}=?|sha-?384[:=-][{_BASE64}]{{64}}|sha-?512[:=-][{_BASE64}]{{86}}==)"
+    rf"(?![\w{_BASE64}=-])"
     r"|\bage1[a-z\d]{58}\b"
 )
+"""Each to its own end: a key by its first bytes, a block by its last line, a checksum by its length."""
 
 
 def public_forms(text: str) -> Iterator[tuple[int, int]]:

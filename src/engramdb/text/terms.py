@@ -14,7 +14,7 @@ from engramdb.erasable_cache import cached
 from engramdb.text.dates import long_date, with_dates
 from engramdb.text.identity import MISSING_WORDS
 from engramdb.text.lexicons import ENGLISH, word_set
-from engramdb.text.normalize import lazy
+from engramdb.text.normalize import lazy, normalize_text
 from engramdb.values import Memory, Turn
 
 # Cut text into the terms that the text index stores and looks up.
@@ -81,6 +81,12 @@ def retells(words: str, told: str) -> bool:
     heard, first = set(query_terms(words)), set(query_terms(told))
     shared = len(heard & first)
     return shared >= 2 and (shared >= RETOLD_SHARE * len(first) or shared == len(heard))
+
+
+def repeats(words: str, gone: str, *, is_retold: bool = True) -> bool:
+    """Return whether words hold, or are part of, a normalized text, or tell or ask it in other words."""
+    folded = normalize_text(words)
+    return bool(folded) and (gone in folded or folded in gone or (is_retold and retells(folded, gone)))
 
 
 @cached(1024)

@@ -210,6 +210,8 @@ class Check(Struct, frozen=True, kw_only=True):
     """Whether what was wrong was repaired."""
     did: str = ""
     """What was done to repair it."""
+    waits: bool = False
+    """Whether it is no fault but work still to be done, by a background or by `doctor --fix`."""
 
 
 NOT_IN_LAYOUT = "the table is not in the layout"

@@ -9,14 +9,22 @@ nothing is stored, so that better rules or a model that is added later still cou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
+from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 from engramdb.text.pii import PiiScan, proven
 from engramdb.text.pii_codes import is_chosen
 from engramdb.text.pii_numbers import published_examples
 from engramdb.text.pii_patterns import public_forms
-from engramdb.values.privacy import PersonalData, PiiKind, PiiSpan
+from engramdb.values.privacy import PersonalData, PiiKind, PiiSpan, Stretches
+
+_NUMBERS: Final = frozenset({PiiKind.BANK_ACCOUNT, PiiKind.PAYMENT_CARD, PiiKind.PHONE})
+"""What a published example may be taken for."""
+_WORD = re.compile(r"\w+|\W")
 
 
 class FindsPersonalData(Protocol):
@@ -39,18 +47,23 @@ def merge(text: str, rules: PiiScan, found: PersonalData) -> PiiScan:
     """
     Return what rules and a finder found together; where they overlap, both count.
 
-    A kind that the finder cleared is dropped where only rules suspect it; what is proven stays, and so does
-    what looks like nothing but a password. What is public by its form is no secret, and a published example
-    is one only where the finder says so too.
+    A kind that the finder cleared is dropped where only rules suspect it. What is public by its form is no
+    secret, and a published example is one only where the finder says so too. What is proven stays, and so
+    does what looks like nothing but a password.
     """
-    certain = proven(text) if found.cleared & rules.kinds else frozenset()
-    public, examples = list(public_forms(text)), set(published_examples(text))
-    spans = [one for one in found.spans if not any(_lies_in(one, form) for form in public)]
+    public, examples = Stretches.of(public_forms(text)), Stretches.of(published_examples(text))
+    is_doubted = bool(found.cleared & rules.kinds or public.starts)
+    certain = _Certain.of(proven(text) if is_doubted else ())
+    spans = [one for one in found.spans if not (one.is_located and public.hold(one.start, one.end))]
+    confirmed = Stretches.of((one.start, one.end) for one in spans)
     kept = [
         one
         for one in rules.findings
-        if (one.kind not in found.cleared or _is_password(text, one) or _is_among(one, certain))
-        and ((one.start, one.end) not in examples or any(_overlap(one, other) for other in spans))
+        if not (one.kind in _NUMBERS and examples.overlap(one.start, one.end))
+        or confirmed.overlap(one.start, one.end)
+        if not (one.kind in found.cleared or (one.is_located and public.hold(one.start, one.end)))
+        or _is_password(text, one)
+        or certain.holds(one)
     ]
     located = {one.kind for one in (*kept, *spans) if one.is_located}
     return PiiScan.of(one for one in (*kept, *spans) if one.is_located or one.kind not in located)
@@ -60,25 +73,87 @@ def _is_password(text: str, span: PiiSpan) -> bool:
     return span.kind is PiiKind.CREDENTIAL and is_chosen(text[span.start : span.end])
 
 
-def _is_among(span: PiiSpan, certain: Iterable[PiiSpan]) -> bool:
-    same = (one for one in certain if one.kind is span.kind)
-    return any(_overlap(one, span) or not (one.is_located and span.is_located) for one in same)
+class _Certain(Struct, frozen=True):
+    """What is proven of each kind: where, and of which kinds nobody can say where."""
 
+    located: Mapping[PiiKind, Stretches]
+    somewhere: frozenset[PiiKind]
 
-def _overlap(one: PiiSpan, other: PiiSpan) -> bool:
-    return one.start < other.end and other.start < one.end
+    @classmethod
+    def of(cls, spans: Iterable[PiiSpan]) -> _Certain:
+        places: defaultdict[PiiKind, list[tuple[int, int]]] = defaultdict(list)
+        for one in spans:
+            places[one.kind] += [(one.start, one.end)]
+        somewhere = frozenset(
+            kind for kind, each in places.items() if any(start >= end for start, end in each)
+        )
+        return cls({kind: Stretches.of(each) for kind, each in places.items()}, somewhere)
 
-
-def _lies_in(span: PiiSpan, form: tuple[int, int]) -> bool:
-    return span.is_located and form[0] <= span.start and span.end <= form[1]
+    def holds(self, span: PiiSpan) -> bool:
+        """Return whether a finding is proven; one without a place is where anything of its kind is."""
+        if span.kind not in self.located:
+            return False
+        if span.kind in self.somewhere or not span.is_located:
+            return True
+        return self.located[span.kind].overlap(span.start, span.end)
 
 
 def relocate(spans: Iterable[PiiSpan], before: str, after: str) -> Iterator[PiiSpan]:
     """Yield where what stood in one text stands in another that holds some of its words, however often."""
-    for span in spans:
-        value = before[span.start : span.end].strip()
+    kinds: defaultdict[str, set[PiiKind]] = defaultdict(set)
+    for span in dict.fromkeys(spans):
         if not span.is_located:
             yield span
-        elif value:
-            for match in re.finditer(rf"(?i)(?<!\w){re.escape(value)}(?!\w)", after):
-                yield PiiSpan(match.start(), match.end(), span.kind)
+        else:
+            kinds[before[span.start : span.end].strip()].add(span.kind)
+    for start, end, value in find_values(after, kinds):
+        yield from (PiiSpan(start, end, kind) for kind in sorted(kinds[value]))
+
+
+class _Branch(Struct, eq=False):
+    """Where the words of values lead that were read so far, and the values that end here."""
+
+    following: dict[str, _Branch] = field(default_factory=dict)
+    ending: list[str] = field(default_factory=list)
+    word_count: int = 0
+    back: _Branch | None = None
+    """The longest end of these words with which a value begins, too: from there it goes on."""
+    shorter: _Branch | None = None
+    """The longest of those ends that is a whole value."""
+
+
+def find_values(text: str, values: Iterable[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield where values stand in a text as whole words, in any case: in one pass (Aho-Corasick)."""
+    written = _WORD.findall(text)
+    starts = [0, *accumulate(map(len, written))]
+    branch = root = _tree_of(values)
+    for place, word in enumerate(map(str.casefold, written), start=1):
+        while branch.back is not None and word not in branch.following:
+            branch = branch.back
+        branch = branch.following.get(word, root)
+        found = branch if branch.ending else branch.shorter
+        while found is not None:
+            for value in found.ending:
+                yield starts[place - found.word_count], starts[place], value
+            found = found.shorter
+
+
+def _tree_of(values: Iterable[str]) -> _Branch:
+    root = _Branch()
+    for value in dict.fromkeys(filter(None, values)):
+        branch = root
+        for word in _WORD.findall(value):
+            longer = _Branch(word_count=branch.word_count + 1)
+            branch = branch.following.setdefault(word.casefold(), longer)
+        branch.ending.append(value)
+    waiting = deque([root])
+    while waiting:
+        branch = waiting.popleft()
+        for word, longer in branch.following.items():
+            back = branch.back
+            while back is not None and word not in back.following:
+                back = back.back
+            longer.back = root if back is None else back.following[word]
+            longer.shorter = longer.back if longer.back.ending else longer.back.shorter
+            waiting.append(longer)
+    return root

@@ -8,20 +8,30 @@ shown. What is found is never stored or logged.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from engramdb.erasable_cache import cached
-from engramdb.text.pii import CONCEALED, CONFIDENTIAL, PiiScan, classify, conceal, is_withheld
+from engramdb.text.pii import (
+    CONCEALED,
+    CONFIDENTIAL,
+    PiiScan,
+    classify,
+    conceal,
+    conceal_places,
+    is_withheld,
+)
 from engramdb.text.pii_codes import names_code
 from engramdb.text.pii_spoken import awaited_secret, awaits_answer
 from engramdb.values.memory import ActorKind, Claim, Detail, Memory, SecurityTier, Traits
 from engramdb.values.privacy import PiiSpan
 from engramdb.values.turn import Role, Turn
-from engramdb.vault.finding import relocate
+from engramdb.vault.finding import find_values, relocate
 
 PERSONAL: Final = "[personal]"
 """Stands for an address or a number of a person in what is sent to a model elsewhere."""
@@ -32,7 +42,8 @@ MIN_WORD_CHARACTERS: Final = 3
 MAX_QUESTIONS: Final = 8
 """In one text, to be looked at for what answers them."""
 _WORD = re.compile(r"\w+")
-_WITH_DIGIT = re.compile(r"[^\s,;]*\d[^\s,;]*")
+_PIECE = re.compile(r"[^\s,;]+")
+_DIGIT = re.compile(r"\d")
 _ASKED = re.compile(r"[?？]\s+")
 
 
@@ -76,13 +87,17 @@ def _content(memory: Memory) -> str:
     shown = mask_secrets(memory.content, answering=memory.answers)
     if shown != memory.content:
         return shown
-    kept, begin, values = [], 0, []
-    for span in scan_memory(memory).spans:
-        if span.kind in CONFIDENTIAL and span.start >= begin:
-            kept += [memory.content[begin : span.start], CONCEALED]
-            values.append(memory.content[span.start : span.end])
-            begin = span.end
-    return _without("".join([*kept, memory.content[begin:]]), values)
+    places = [(one.start, one.end) for one in scan_memory(memory).spans if one.kind in CONFIDENTIAL]
+    values = [memory.content[start:end] for start, end in places]
+    return _without(conceal_places(memory.content, places), values)
+
+
+def outside_secrets(memory: Memory) -> str:
+    """Return the words of a memory with a mark in the place of each secret that can be located."""
+    if memory.security is not SecurityTier.CONFIDENTIAL:
+        return memory.content
+    places = ((one.start, one.end) for one in scan_memory(memory).spans if one.kind in CONFIDENTIAL)
+    return conceal_places(memory.content, places, by="…")
 
 
 def _masked(text: str, found: PiiScan) -> str:
@@ -93,10 +108,9 @@ def _masked(text: str, found: PiiScan) -> str:
 
 def _without(text: str, values: Iterable[str]) -> str:
     """Return a text without secrets that were found elsewhere in it, however often they are said."""
-    for value in sorted({value.strip() for value in values}, key=len, reverse=True):
-        if len(value) >= MIN_WORD_CHARACTERS:
-            text = re.sub(rf"(?i)(?<!\w){re.escape(value)}(?!\w)", CONCEALED, text)
-    return text
+    told = {value.strip() for value in values}
+    long = [value for value in told if len(value) >= MIN_WORD_CHARACTERS]
+    return conceal_places(text, ((start, end) for start, end, _ in find_values(text, long))) if long else text
 
 
 def tier_of_text(text: str, answering: str | None = None) -> SecurityTier:
@@ -117,12 +131,8 @@ def stays_out_of_files(memory: Memory) -> bool:
 def mask_personal(text: str, *, answering: str | None = None) -> str:
     """Return a text for a model elsewhere: no secret, no mail, phone, postal address or birth date."""
     safe = _mask_answers(mask_secrets(text, answering=answering))
-    kept, begin = [], 0
-    for span in scan_text(safe).spans:
-        if span.kind.value in REACHES_A_PERSON and span.end > begin:
-            kept += [safe[begin : span.start], PERSONAL] if span.start >= begin else []
-            begin = span.end
-    return "".join([*kept, safe[begin:]])
+    reaching = [one for one in scan_text(safe).spans if one.kind.value in REACHES_A_PERSON]
+    return conceal_places(safe, ((one.start, one.end) for one in reaching), by=PERSONAL)
 
 
 def _mask_answers(text: str) -> str:
@@ -199,7 +209,7 @@ def mask_reason(reason: str, about: Iterable[Memory], *, by: ActorKind) -> str:
 
 def mask_numbers(text: str) -> str:
     """Return a text with every word masked that holds a digit."""
-    return _WITH_DIGIT.sub(CONCEALED, text)
+    return _PIECE.sub(lambda piece: CONCEALED if _DIGIT.search(piece[0]) else piece[0], text)
 
 
 def _values(text: str, answering: str | None) -> Iterable[str]:
@@ -215,7 +225,8 @@ def _words(text: str) -> list[str]:
 def mask_memory(memory: Memory) -> Memory:
     """Return a memory without its secrets, in every field that may hold them; masked again it stays."""
     content = _content(memory)
-    if content == memory.content and CONCEALED not in content:  # it is confidential, nobody can say where
+    is_located = content not in (memory.content, CONCEALED)
+    if not is_located and not _is_masked(memory):  # it is confidential, nobody can say where
         return _bare(memory)
     found = Secrets.of(memory)
     return memory.evolve(
@@ -234,6 +245,15 @@ def mask_memory(memory: Memory) -> Memory:
         detail=_detail(memory.detail, found),
         traits=_traits(memory.traits, found),
     )
+
+
+def _is_masked(memory: Memory) -> bool:
+    """
+    Return whether a memory was masked before, so that nothing can be located in it any more.
+
+    Somebody may write the placeholder, too; but what is stored knows what its words cost.
+    """
+    return CONCEALED in memory.content and not memory.detail.tokens
 
 
 def _bare(memory: Memory) -> Memory:
@@ -316,11 +336,14 @@ def scan_part(turn: Turn, words: str, *, answering: str | None = None) -> PiiSca
 
 def _cut_through(turn: Turn, words: str, spans: Sequence[PiiSpan]) -> Iterator[PiiSpan]:
     """Yield the parts of findings that stand in some words of a turn, wherever in it these stand."""
+    in_order = sorted(spans)
+    starts = [one.start for one in in_order]
+    reached = list(accumulate((one.end for one in in_order), max))
     start = turn.content.find(words)
     while start >= 0 and spans and words:
         end = start + len(words)
-        for one in spans:
-            if start < one.end and one.start < end:
+        for one in in_order[bisect_right(reached, start) : bisect_left(starts, end)]:
+            if start < one.end:
                 yield PiiSpan(max(one.start - start, 0), min(one.end, end) - start, one.kind)
         start = turn.content.find(words, start + 1)
 

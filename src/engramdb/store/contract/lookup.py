@@ -204,6 +204,10 @@ class Vectors(Protocol):
         """Return indexed memories that have no vector in the space yet, newest first."""
         ...
 
+    def is_lacking(self) -> bool:
+        """Return whether an indexed memory among those changed last has no vector in any space."""
+        ...
+
     def count_pending(self, space: int | None, *, scope: Scope | None = None) -> int:
         """Return how many those are, of all or of those that a scope may see."""
         ...

@@ -436,6 +436,16 @@ class Turns(Protocol):
         """Return how many turns wait to be read, of one conversation or of all, and since when the oldest."""
         ...
 
+    def overdue(
+        self, *, now: datetime, quiet_since: datetime, oldest: datetime, limit: int
+    ) -> Sequence[tuple[Scope, str | None]]:
+        """
+        Return conversations with turns to read that should wait no longer, oldest first.
+
+        Nothing was said in them after `quiet_since`, or a turn has waited since `oldest`.
+        """
+        ...
+
     def unsummarized(self, session: str, *, scope: Scope, limit: int) -> Sequence[Turn]:
         """
         Return the oldest turns of a session of exactly this scope that nobody has summed up.

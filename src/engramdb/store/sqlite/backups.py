@@ -51,16 +51,16 @@ def copy_verified(source: apsw.Connection, target: Path, connect_to: ConnectTo) 
     single_value(
         source, "SELECT count(*) FROM sqlite_schema"
     )  # the snapshot that is copied and compared with
-    try:
-        _copy(source, unfinished, connect_to)
-        _verify(source, unfinished, connect_to)
-        _sync(unfinished)
-        with translate_file_errors(target):
+    with translate_file_errors(target):
+        try:
+            _copy(source, unfinished, connect_to)
+            _verify(source, unfinished, connect_to)
+            _sync(unfinished)
             unfinished.replace(target)
             _sync(target.parent)
-    finally:
-        for ending in ENDINGS:
-            beside(unfinished, ending).unlink(missing_ok=True)
+        finally:
+            for ending in ENDINGS:
+                beside(unfinished, ending).unlink(missing_ok=True)
 
 
 def count_memories(backup: Path, key: bytes) -> int:

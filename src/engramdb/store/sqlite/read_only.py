@@ -145,7 +145,7 @@ def sweep_copies() -> int:
             with suppress(OSError):
                 if not any(folder.iterdir()):  # its process has not locked it yet
                     continue
-                lock = _locked(folder)
+                lock = lock_folder(folder)
                 if lock is not None:  # nobody reads it
                     shutil.rmtree(folder, ignore_errors=True)
                     os.close(lock)
@@ -153,8 +153,12 @@ def sweep_copies() -> int:
     return swept
 
 
-def _locked(folder: Path) -> int | None:
-    """Hold a folder while this process lives; None where another does, or the system has no locks."""
+def lock_folder(folder: Path) -> int | None:
+    """
+    Hold a folder until the handle is closed; None where the system has no locks.
+
+    Raises `BlockingIOError` where somebody else holds it.
+    """
     try:
         import fcntl  # noqa: PLC0415 - not on every system
     except ImportError:
@@ -162,8 +166,10 @@ def _locked(folder: Path) -> int | None:
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as exc:
         os.close(handle)
+        if isinstance(exc, BlockingIOError):
+            raise
         return None
     return handle
 
@@ -181,7 +187,7 @@ def _copy_with_log(path: Path) -> tuple[tempfile.TemporaryDirectory[str], int | 
             if shutil.disk_usage(parent).free < needed:
                 continue
             folder = tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent, ignore_cleanup_errors=True)
-            lock = _locked(Path(folder.name))
+            lock = lock_folder(Path(folder.name))
             try:
                 _copy_files(path, Path(folder.name))
             except BaseException:

@@ -73,6 +73,11 @@ _UNSUMMARIZED_AMONG = (
     "SELECT count(*) FROM turns WHERE summarized_at IS NULL AND id IN (SELECT value FROM json_each(?))"
 )
 _SUMMARIZE = "UPDATE turns SET summarized_at = ? WHERE id IN (SELECT value FROM json_each(?))"
+_OVERDUE = (
+    "SELECT scope, session FROM turns WHERE extracted_at IS NULL AND coalesce(claimed_until, 0) <= ?1 "
+    "GROUP BY scope, session HAVING max(created_at) NOT BETWEEN ?2 + 1 AND ?1 OR min(created_at) <= ?3 "
+    "ORDER BY min(key) LIMIT ?4"
+)
 _PENDING = "SELECT count(*), min(created_at) FROM turns WHERE extracted_at IS NULL"
 
 
@@ -220,6 +225,14 @@ class TurnsTable:
             )
         row: Any = self._connection.execute(sql, place).fetchone()
         return row[0], optional_from_microseconds(row[1])
+
+    def overdue(
+        self, *, now: datetime, quiet_since: datetime, oldest: datetime, limit: int
+    ) -> Sequence[tuple[Scope, str | None]]:
+        """Return conversations with unread turns that are quiet since then, or with one older than that."""
+        moments = (to_microseconds(one) for one in (now, quiet_since, oldest))
+        rows: list[Any] = self._connection.execute(_OVERDUE, (*moments, limit)).fetchall()
+        return [(self._scopes.get(scope), session) for scope, session in rows]
 
     def unsummarized(self, session: str, *, scope: Scope, limit: int) -> Sequence[Turn]:
         """Return the oldest turns of a session that were spoken and read, and that nobody has summed up."""

@@ -104,6 +104,13 @@ _CHANGES = (
     "FROM memories m LEFT JOIN vectors v ON v.space = ? AND v.memory = m.key "
     "WHERE m.change > ? ORDER BY m.change LIMIT ?"
 )
+CHANGED_TOGETHER = 1000
+"""Memories that one act may have changed: among so many is looked for those that have lost their vector."""
+_LACKING = (
+    "SELECT EXISTS (SELECT 1 FROM (SELECT key, status FROM memories ORDER BY change DESC LIMIT ?) AS m "
+    "WHERE m.status IN (SELECT value FROM json_each(?)) AND NOT EXISTS "
+    "(SELECT 1 FROM spaces AS s JOIN vectors AS v ON v.space = s.id AND v.memory = m.key))"
+)
 _NO_SPACE = 0
 
 
@@ -191,6 +198,10 @@ class VectorsTable:
         sql = f"SELECT {SELECTED}, m.key {_PENDING} ORDER BY m.key DESC LIMIT ?"
         rows = self._connection.execute(sql, (INDEXED_STATUSES, space or _NO_SPACE, limit))
         return {row[-1]: from_row(row) for row in rows}
+
+    def is_lacking(self) -> bool:
+        """Return whether an indexed memory among those changed last has no vector in any space."""
+        return bool(single_value(self._connection, _LACKING, (CHANGED_TOGETHER, INDEXED_STATUSES)))
 
     def count_pending(self, space: int | None, *, scope: Scope | None = None) -> int:
         """Return how many those are, of all or of those that a scope may see."""
