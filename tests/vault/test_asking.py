@@ -88,6 +88,7 @@ def test_where_asks_for_the_place_of_a_key_alone() -> None:
     held = [secret(told, id="key").evolve(private=(place,)), *HELD]
 
     assert secrets_asked_for("where is the spare key?", held) == {"key"}
+    assert secrets_asked_for("where are the spare keys?", held) == {"key"}
     assert not secrets_asked_for("where do we keep the code of the back gate?", held)
     assert not secrets_asked_for("where is Kim's API key used?", held)
 

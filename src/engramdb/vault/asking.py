@@ -40,7 +40,7 @@ _CREDENTIALS: Final = _OF_KIND[PiiKind.CREDENTIAL]
 MAX_CHARACTERS_BEFORE: Final = 80
 """How far before a name the word is looked for that says which one is meant."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_OWNER = re.compile(r"([^\W_][\w-]*?)(?:'s|(?<=s)')\s(?=(\w+))")
+_OWNER = re.compile(r"(?<![\w-])([^\W_][\w-]{0,40}?)(?:'s|(?<=s)')\s(?=(\w{1,40}))")
 
 
 class AskedSecret(Struct, frozen=True):
@@ -66,7 +66,9 @@ class _Named(Struct, frozen=True):
     name: str
     nearest: frozenset[str]
     is_thing: bool = False
-    """Whether what has this name is something besides: a passport."""
+    """Whether what has this name is something besides: a passport;"""
+    is_kept_somewhere: bool = False
+    """or has a secret place: a spare key."""
 
 
 class _Fit(NamedTuple):
@@ -85,13 +87,11 @@ class _Names(Struct, frozen=True):
 
     kinds: tuple[tuple[str, str, re.Pattern[str]], ...]
     things: frozenset[str]
-    """Names of what bears a number and is something besides: a passport is green."""
     numbers: re.Pattern[str]
     """The words by which its number is meant."""
     own: re.Pattern[str]
     place: re.Pattern[str]
     kept_somewhere: frozenset[str]
-    """Names of what has a secret place: a spare key."""
     no_request: re.Pattern[str]
     ignored: frozenset[str]
 
@@ -101,7 +101,8 @@ def _names() -> _Names:
     table = registry("secrets")
     named = [(name, kind) for kind, names in table["kinds"].items() for name in names]
     named.sort(key=lambda pair: len(pair[0]), reverse=True)
-    patterns = tuple((name, kind, re.compile(_pattern(_plain(name), table["after"]))) for name, kind in named)
+    plain = ((_plain(name), kind) for name, kind in named)
+    patterns = tuple((name, kind, re.compile(_pattern(name, table["after"]))) for name, kind in plain)
     return _Names(
         kinds=patterns,
         things=frozenset(map(_plain, table["things"])),
@@ -156,7 +157,7 @@ def asked_secret(question: str) -> AskedSecret | None:
         return None
     named, rest = _named_in(plain)
     if _names().place.search(plain):
-        named = [one for one in named if one.name in _names().kept_somewhere]
+        named = [one for one in named if one.is_kept_somewhere]
     is_number = _names().numbers.search(plain) is not None
     own = [one for one in named if one.kind in _CREDENTIALS] or [
         one for one in named if is_number or not one.is_thing
@@ -186,13 +187,23 @@ def _named_in(plain: str) -> tuple[list[_Named], str]:
     found: list[_Named] = []
     rest = plain
     for name, kind, pattern in _names().kinds:
+        if name not in rest:
+            continue
         for match in pattern.finditer(rest):
             compound = match.groupdict().get("compound")
             near = rest[max(0, match.start() - MAX_CHARACTERS_BEFORE) : match.start()]
             before = _WORD.findall(near)[-1:] if compound is None else [compound]
             nearest = frozenset(term for word in before for term in query_terms(word)) - _names().ignored
             said = match[0].removeprefix(compound or "")
-            found.append(_Named(kind, said, nearest, is_thing=name in _names().things))
+            found.append(
+                _Named(
+                    kind=kind,
+                    name=said,
+                    nearest=nearest,
+                    is_thing=name in _names().things,
+                    is_kept_somewhere=name in _names().kept_somewhere,
+                )
+            )
         rest = pattern.sub(lambda one: f" {one.groupdict().get('compound') or ''} ", rest)
     return found, rest
 
