@@ -35,6 +35,7 @@ from evals.report import halves
 
 DATA = Path(__file__).parent / "secrets_data"
 ADDRESS = "http://127.0.0.1:7070"
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 LIMIT = 8
 """What a recall is asked for, and what the baseline gives."""
 
@@ -98,7 +99,8 @@ def as_text(answer: object) -> str:
 
 
 def shown_in(text: str, secrets: Sequence[str]) -> set[str]:
-    """Return the secrets that a text shows."""
+    """Return the secrets that a text shows; a PIN that happens to stand in an id is none."""
+    text = ID.sub("", text)
     return {one for one in secrets if re.search(rf"(?<![\w.]){re.escape(one)}(?!\w)", text)}
 
 
