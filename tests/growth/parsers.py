@@ -31,7 +31,7 @@ from engramdb.text.moment_rules import direction_at
 from engramdb.values import ActorKind, Memory, MemoryId, Role, Turn, TurnId
 from engramdb.values.memory import SecurityTier
 from engramdb.values.privacy import PersonalData, PiiKind, PiiSpan
-from engramdb.vault import finding, masking
+from engramdb.vault import asking, finding, masking
 from growth.patterns import module_names
 
 Parser = Callable[[str], object]
@@ -161,6 +161,9 @@ CALLS: dict[str, Parser] = {
     "text.pii.conceal": lambda text: pii.conceal(text, pii.classify(text)),
     "text.pii.is_withheld": lambda text: pii.is_withheld(text, SecurityTier.CONFIDENTIAL),
     "text.segments.chain": lambda text: segments.chain(text, segments.message_blocks(text)),
+    "vault.asking.secrets_asked_for": lambda text: asking.secrets_asked_for(
+        f"what is the PIN of {text}", [remembered(text).evolve(security=SecurityTier.CONFIDENTIAL)]
+    ),
     "vault.finding.merge": lambda text: finding.merge(
         text, secrets_in(text), PersonalData(secrets_in(text).spans)
     ),
