@@ -159,3 +159,16 @@ def test_of_several_secrets_in_a_memory_only_the_one_that_is_asked_for_is_shown(
     assert "7723" in shown.content
     assert "9917" not in f"{shown.content} {shown.statement}"
     assert "9917" in shown_to("what's the PIN of Bob's debit card?", both).content
+
+
+def test_what_stays_masked_stays_so_wherever_it_is_said_again() -> None:
+    """Also where only its first place was found."""
+    told = "the door code is 7723, and Bob's card PIN is 9917, yes, 9917"
+    spans = tuple(
+        PiiSpan(told.index(one), told.index(one) + 4, PiiKind.CREDENTIAL) for one in ("7723", "9917")
+    )
+
+    shown = shown_to("what is the door code?", secret(told, id="both").evolve(private=spans))
+
+    assert "7723" in shown.content
+    assert "9917" not in shown.content

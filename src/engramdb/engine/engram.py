@@ -1906,8 +1906,8 @@ class Engram:
 
 
 _MAX_NAMED = 500
-_UNAUDITED = "secrets stay masked where showing them cannot be noted in the audit"
 """Memories that are looked up to mask what an answer tells of them."""
+_UNAUDITED = "secrets stay masked where showing them cannot be noted in the audit"
 SAID_BEFORE = 4
 """Turns before a page that may ask for the secret which its first turn tells."""
 

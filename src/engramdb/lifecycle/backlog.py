@@ -109,11 +109,12 @@ class Backlog:
 
     def _few_unembedded(self) -> frozenset[int]:
         """Return the keys of what waits to be embedded, none where it is much."""
-        embedder = self._parts.embedder
         with self._parts.store.read() as tx:
             if not tx.vectors.is_lacking():
                 return frozenset()
-            waiting = tx.vectors.pending(tx.vectors.space(embedder.identity), limit=FEW + 1)
+        identity = self._parts.embedder.identity  # which may have to be loaded
+        with self._parts.store.read() as tx:
+            waiting = tx.vectors.pending(tx.vectors.space(identity), limit=FEW + 1)
         return frozenset(waiting if len(waiting) <= FEW else ())
 
     def _work(self) -> None:

@@ -289,14 +289,17 @@ def published_examples(text: str) -> Iterator[tuple[int, int]]:
         if re.sub(r"\D", "", text[start:end]) in _TEST_CARDS:
             yield start, end
     for start, end in ibans(text):
-        if re.sub(r"[^A-Z\d]", "", text[start:end].upper()) in _EXAMPLE_IBANS:
+        if _is_example_iban(text[start:end]):
             yield start, end
 
 
 def issued_ibans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the IBANs that a bank may have given out."""
-    examples = set(published_examples(text))
-    yield from (place for place in ibans(text) if place not in examples)
+    yield from ((start, end) for start, end in ibans(text) if not _is_example_iban(text[start:end]))
+
+
+def _is_example_iban(number: str) -> bool:
+    return re.sub(r"[^A-Z\d]", "", number.upper()) in _EXAMPLE_IBANS
 
 
 def issued_cards(text: str) -> Iterator[tuple[int, int]]:

@@ -17,11 +17,11 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from engramdb.text.lexicons import registry
-from engramdb.text.pii import CONFIDENTIAL, PiiScan, conceal
+from engramdb.text.pii import CONFIDENTIAL, PiiScan
 from engramdb.text.terms import STOP_WORDS, query_terms
 from engramdb.values.memory import Memory, MemoryId, SecurityTier
 from engramdb.values.privacy import PiiKind, PiiSpan
-from engramdb.vault.masking import mask_memory, scan_memory
+from engramdb.vault.masking import mask_found, mask_memory, scan_memory
 
 FITS_FROM: Final = 0.5
 """The share of the question's other words that a memory must say;"""
@@ -208,20 +208,19 @@ def _named_in(plain: str) -> tuple[list[_Named], str]:
     return found, rest
 
 
-def secret_kinds(memory: Memory) -> frozenset[str]:
+def _kinds_of(memory: Memory, shown: Memory) -> frozenset[str]:
     """Return the kinds of secret that a memory holds: by what was found, and by what its words call it."""
     found = scan_memory(memory).kinds
-    named = {one.kind for one in _named_in(_plain(_said(mask_memory(memory))))[0]}
+    named = {one.kind for one in _named_in(_plain(_said(shown)))[0]}
     possible = [_OF_KIND[kind] for kind in found if kind in _OF_KIND]
     if not possible:
         return frozenset(named or _CREDENTIALS)
     return frozenset(kind for kinds in possible for kind in (kinds & named or kinds))
 
 
-def _is_named(memory: Memory) -> bool:
+def _is_named(memory: Memory, shown: Memory) -> bool:
     """Return whether it is known what sort of secret a memory holds."""
     kinds = scan_memory(memory).kinds & CONFIDENTIAL
-    shown = mask_memory(memory)
     told = _plain(" ".join([_said(shown), *shown.refers_to]))
     return bool(kinds - {PiiKind.CREDENTIAL}) or bool(_named_in(told)[0])
 
@@ -231,14 +230,18 @@ def _said(shown: Memory) -> str:
 
 
 def secrets_asked_for(question: str, memories: Sequence[Memory]) -> frozenset[MemoryId]:
-    """Return which confidential memories, best first, are about the very secret that a question names."""
+    """Return which confidential memories are about the very secret that a question names."""
     held = [one for one in memories if one.security is SecurityTier.CONFIDENTIAL]
     asked = asked_secret(question) if held else None
     if asked is None:
         return frozenset()
-    alike = [one for one in held if asked.kinds & secret_kinds(one) and not _is_anothers(asked, one)]
-    # What nothing calls by a name is no PIN because somebody asks for one: it has to share a word.
-    fits = {one.id: _fit(asked, one) for one in alike if asked.words or _is_named(one)}
+    fits: dict[MemoryId, _Fit] = {}
+    for one in held:
+        shown = mask_memory(one)
+        is_alike = asked.kinds & _kinds_of(one, shown) and not _is_anothers(asked, shown)
+        # What nothing calls by a name is no PIN because somebody asks for one: it has to share a word.
+        if is_alike and (asked.words or _is_named(one, shown)):
+            fits[one.id] = _fit(asked, shown)
     best = max(fits.values(), default=_Fit())
     chosen = frozenset(memory_id for memory_id, fit in fits.items() if fit == best)
     if not asked.words:  # "what is my PIN?" says no more than the kind
@@ -247,23 +250,22 @@ def secrets_asked_for(question: str, memories: Sequence[Memory]) -> frozenset[Me
     return chosen if is_enough else frozenset()
 
 
-def _is_anothers(asked: AskedSecret, memory: Memory) -> bool:
+def _is_anothers(asked: AskedSecret, shown: Memory) -> bool:
     """Return whether nobody else's secret is asked for, and this one is said to be: Nora's, and not "my"."""
-    said = _plain(_said(mask_memory(memory)))
+    said = _plain(_said(shown))
     is_open = asked.is_own or not asked.words
     return is_open and not _names().own.search(said) and bool(_owners(said) - asked.words)
 
 
-def _fit(asked: AskedSecret, memory: Memory) -> _Fit:
+def _fit(asked: AskedSecret, shown: Memory) -> _Fit:
     """
     Return how well a secret fits what is asked for.
 
     Nothing fits where the word right before the name or the owner is missing: no alarm, no alarm code. The
     sentence that a memory leans on counts where its own words do not say which secret it is.
     """
-    shown = mask_memory(memory)
     said = _plain(_said(shown))
-    own = set(query_terms(f"{said} {_plain(memory.provenance.speaker or '')}"))
+    own = set(query_terms(f"{said} {_plain(shown.provenance.speaker or '')}"))
     is_told = bool(_owners(said)) or any(one.nearest for one in _named_in(said)[0])
     told = own if is_told else own | set(query_terms(_plain(" ".join(shown.refers_to))))
     if any(must and not must & told for must in (asked.nearest, asked.owners)):
@@ -289,7 +291,7 @@ def shown_to(question: str, memory: Memory) -> Memory:
     hidden = [span for fit, (_, spans) in zip(fits, groups, strict=True) if fit < max(fits) for span in spans]
     if not hidden:
         return memory.unmarked
-    return mask_memory(memory).evolve(content=conceal(memory.content, PiiScan.of(hidden)))
+    return mask_memory(memory).evolve(content=mask_found(memory.content, PiiScan.of(hidden)))
 
 
 def _groups(content: str, secrets: Sequence[PiiSpan]) -> Iterator[tuple[str, list[PiiSpan]]]:

@@ -83,7 +83,7 @@ def scan_memory(memory: Memory) -> PiiScan:
 def _content(memory: Memory) -> str:
     """Return the words of a memory with what is confidential in them masked."""
     if isinstance(memory.private, tuple):
-        return _masked(memory.content, scan_memory(memory))
+        return mask_found(memory.content, scan_memory(memory))
     shown = mask_secrets(memory.content, answering=memory.answers)
     if shown != memory.content:
         return shown
@@ -100,7 +100,7 @@ def outside_secrets(memory: Memory) -> str:
     return conceal_places(memory.content, places, by="…")
 
 
-def _masked(text: str, found: PiiScan) -> str:
+def mask_found(text: str, found: PiiScan) -> str:
     """Return a text with what was found confidential in it masked, however often it is said."""
     values = [text[one.start : one.end] for one in found.spans if one.kind in CONFIDENTIAL]
     return _without(conceal(text, found), values) if found.tier is SecurityTier.CONFIDENTIAL else text
@@ -120,7 +120,7 @@ def tier_of_text(text: str, answering: str | None = None) -> SecurityTier:
 
 def mask_secrets(text: str, *, answering: str | None = None) -> str:
     """Return a text with what is confidential in it masked."""
-    return _masked(text, scan_text(text, answering))
+    return mask_found(text, scan_text(text, answering))
 
 
 def stays_out_of_files(memory: Memory) -> bool:
@@ -320,7 +320,7 @@ def scan_turn(turn: Turn, *, heard: Sequence[str]) -> PiiScan:
 
 def mask_turn(turn: Turn, *, heard: Sequence[str]) -> Turn:
     """Return a turn without the secrets in its words."""
-    return replace(turn.unmarked, content=_masked(turn.content, scan_turn(turn, heard=heard)))
+    return replace(turn.unmarked, content=mask_found(turn.content, scan_turn(turn, heard=heard)))
 
 
 def scan_part(turn: Turn, words: str, *, answering: str | None = None) -> PiiScan:
@@ -350,7 +350,7 @@ def _cut_through(turn: Turn, words: str, spans: Sequence[PiiSpan]) -> Iterator[P
 
 def mask_part(turn: Turn, words: str, *, answering: str | None = None) -> str:
     """Return some words of a turn without the secrets in them."""
-    return _masked(words, scan_part(turn, words, answering=answering))
+    return mask_found(words, scan_part(turn, words, answering=answering))
 
 
 def mask_turns(turns: Sequence[Turn]) -> list[Turn]:
