@@ -170,6 +170,7 @@ CALLS: dict[str, Parser] = {
     "vault.finding.relocate": lambda text: list(finding.relocate(secrets_in(text).spans, text, text)),
     "vault.finding.find_values": lambda text: list(finding.find_values(text, text.split())),
     "vault.finding.find_private": lambda text: finding.find_private(text, secrets_in(text), None),
+    "vault.masking.mask_found": lambda text: masking.mask_found(text, secrets_in(text)),
     "vault.masking.mask_reason": lambda text: masking.mask_reason(
         text, [remembered(text)], by=ActorKind.AGENT
     ),
