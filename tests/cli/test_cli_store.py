@@ -121,7 +121,7 @@ def test_models_use_writes_one_line_and_embeds_anew(
     result = engram_command("models", "use", "static")
 
     assert result.exit_code == 0, result.stderr
-    assert "1 memory embedded anew" in result.stderr
+    assert "1 memory re-embedded" in result.stderr
     text = file.read_text()
     assert text == '# mine\nport = 7171\n\nembedder = "static"\n[policy.recall]\ncandidates = 50\n'
     assert Settings.load(environment={"ENGRAM_HOME": str(home)}).embedder == "static"

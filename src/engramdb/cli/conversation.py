@@ -42,7 +42,7 @@ _STATES = {
     Restored.HELD: "as it is",
     Restored.FULL: "as it was left",
     Restored.DECAYED: "fainter than it was left",
-    Restored.FRESH: "begun anew with what matters most",
+    Restored.FRESH: "started afresh with what matters most",
 }
 
 

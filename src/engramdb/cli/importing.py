@@ -169,7 +169,7 @@ def _warn(report: ImportReport, shared: Shared, speaker: str | None) -> None:
     if shared.scope == GLOBAL:
         talk(
             warning(
-                "This is one person's, and whoever asks this store finds it. To keep it apart: --user NAME"
+                "This is one person's, and everyone asking this store finds it. To keep it apart: --user NAME"
             )
         )
     if speaker is None:

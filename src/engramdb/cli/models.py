@@ -183,7 +183,7 @@ def _embed_waiting(shared: Shared, settings: Settings) -> None:
         with counting("embedding memories", total=waiting) as progress:
             done = engram.embed_pending(progress=progress)
     if done:
-        talk(f"{memories(done)} embedded anew")
+        talk(f"{memories(done)} re-embedded")
 
 
 def _show_models(found: Models) -> None:

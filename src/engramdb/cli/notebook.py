@@ -45,7 +45,7 @@ _SAYING = {
     NotebookAct.REMOVED: "removed",
     NotebookAct.RESTORED: "had been deleted and is back; --delete forgets instead",
     NotebookAct.CONFLICT: "changed on both sides: the file shows the memory, your words are in",
-    NotebookAct.PAGE_EDITED: "is made by Engram: it was made anew, your edit is in",
+    NotebookAct.PAGE_EDITED: "is made by Engram: it was rebuilt; your edit is in",
     NotebookAct.NOT_TAKEN: "cannot be changed so",
     NotebookAct.REFUSED: "not let in",
     NotebookAct.KNOWN: "says what is known already",
@@ -111,7 +111,7 @@ def _told(report: NotebookReport) -> str:
         return ", nothing to do"
     named = [f"{number} {act}" for act, number in report.counts.items()]
     if report.pages_changed:
-        named.append(f"{counted(report.pages_changed, 'page', 'pages')} made anew")
+        named.append(f"{counted(report.pages_changed, 'page', 'pages')} rebuilt")
     return f"; {'would be: ' if report.dry_run else ''}{', '.join(named)}"
 
 

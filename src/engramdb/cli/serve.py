@@ -249,7 +249,7 @@ def _place(text: str) -> tuple[str, int]:
 def _opener(shared: Shared, *, tells_secrets: bool = True) -> Callable[[], Engram]:
     """
     Return what opens the engine later; settings and scope are checked now, while a person may be
-    looking. Over HTTP no secret is told, whoever asks.
+    looking. Over HTTP no secret is told to anyone.
     """
     settings, scope = shared.settings(), _scope(shared)
     if not tells_secrets:

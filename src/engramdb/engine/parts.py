@@ -679,7 +679,7 @@ def _refuse_emptied(path: Path) -> None:
         time.sleep(0.01)
     raise StoreCorrupt(
         f"{path} is empty, and there {'is a backup' if len(backups) == 1 else 'are backups'} of what it held",
-        hint="`engram restore-backup` goes back to the newest one. To begin anew, remove the empty file.",
+        hint="`engram restore-backup` goes back to the newest one. To start over, remove the empty file.",
     )
 
 

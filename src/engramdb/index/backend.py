@@ -47,7 +47,7 @@ def check_dimension(vectors: NDArray[np.float32], dimension: int) -> None:
     if vectors.shape[-1] != dimension:
         raise DimensionMismatch(
             f"a vector of {vectors.shape[-1]} numbers was brought to a space of {dimension}",
-            hint="Use the embedder that the space belongs to, or let its memories be embedded anew.",
+            hint="Use the embedder that the space belongs to, or re-embed its memories.",
         )
 
 

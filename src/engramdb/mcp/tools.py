@@ -320,7 +320,7 @@ def _feedback(_request: Any, memory: Memory) -> ToolAnswer:
 FEEDBACK = Tool(
     verb=verb("feedback"),
     description=(
-        "Say whether a recalled memory helped, so that later answers rank better. Unhelpful with its `query` "
+        "Report whether a recalled memory helped, so that later answers rank better. Unhelpful with `query` "
         "keeps it from such questions for a while. For a memory that is wrong, use `correct`."
     ),
     arguments={

@@ -31,7 +31,7 @@ EXIT_CODES: Final = {
     CHAT: "the chat model failed",
     UNEXPECTED: "a mistake in Engram itself",
     INTERRUPTED: "ended by Ctrl-C",
-    BROKEN_PIPE: "whoever read the output has gone",
+    BROKEN_PIPE: "the reader of the output has gone",
 }
 
 

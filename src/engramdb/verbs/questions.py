@@ -308,7 +308,7 @@ class SummariesRequest(ScopedRequest, frozen=True, kw_only=True):
 )
 class FeedbackRequest(OneMemory, frozen=True, kw_only=True):
     """
-    Say whether a memory helped, and for which question.
+    Report whether a memory helped, and for which question.
 
     One that was of no help for a question does not answer such questions for a while; others it does.
     """
