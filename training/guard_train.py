@@ -34,7 +34,7 @@ LABELS: Final = 9
 """Of `engramdb.models.guard_model`, which needs more to load."""
 WIDTH: Final = 384
 FOLDS: Final = 4
-BATCH: Final = 32
+BATCH: Final = 48
 WARM_UP: Final = 0.08
 MASK: Final = 103
 HIDDEN_SHARE: Final = 0.05

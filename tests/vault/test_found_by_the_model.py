@@ -115,6 +115,35 @@ def test_the_statement_is_confidential_and_given_to_who_asks_by_name(engram: Eng
     assert SECRET not in engram.get(memory.id).content
 
 
+def test_a_sentence_is_masked_for_what_its_message_says(engram: Engram) -> None:
+    """Neither alone nor with the one before it does it say what its words are for."""
+    engram.observe(
+        "The school wants a word before anybody takes Junie home. My mother will fetch her on Friday. "
+        "My mother chose waffle iron and Junie giggles every time.",
+        session="s",
+    )
+    engram.flush()
+
+    assert "My mother chose [confidential] and Junie giggles every time" in [
+        one.content for one in engram.list(limit=9)
+    ]
+    assert "waffle iron" not in everything(engram)
+
+
+def test_a_bare_answer_is_read_with_its_question(engram: Engram) -> None:
+    """Two plain words are a secret only because of what was asked, which no rule knows."""
+    for session, question in (
+        ("s", "What word does the babysitter have to say at the school gate?"),
+        ("t", "What shall I draw next?"),
+    ):
+        engram.observe(question, role="assistant", session=session)
+        engram.observe("waffle iron", role="user", session=session)
+    engram.flush()
+
+    assert [one.content for one in engram.turns(session="s")][-1] == "[confidential]"
+    assert [one.content for one in engram.turns(session="t")][-1] == "waffle iron"
+
+
 def test_a_process_without_the_pack_masks_what_was_found(e5_home: Path, tmp_path: Path) -> None:
     """The place is in the file; nobody has to find it again."""
     with opened(e5_home, tmp_path) as engram:
@@ -332,6 +361,22 @@ def test_a_number_with_check_digits_is_proven_and_a_published_one_is_not(example
     """A model that clears them has its way with those of the documentation only."""
     assert proven(f"it is {example} there") == frozenset()
     assert {text for text in [real] if proven(f"it is {text} there")} == {real}
+
+
+@pytest.mark.parametrize(
+    ("public", "other"),
+    [
+        ("1Z 999 AA1 01 2345 6784", "1Z 999 AA1 01 2345 6785"),
+        ("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb"),
+        ("$BILLING_DB_PASSWORD", "$BILLING"),
+        ("${TOKEN}", "$TOKEN$"),
+    ],
+)
+def test_what_check_digits_or_form_prove_public_is_no_secret(public: str, other: str) -> None:
+    """A parcel, the address of a wallet, and the name of a variable; not what merely looks like one."""
+    for value, is_public in ((public, True), (other, False)):
+        found = PersonalData((PiiSpan(4, 4 + len(value), PiiKind.CREDENTIAL),))
+        assert (merge(f"use {value} there", PiiScan.of(()), found).spans == ()) is is_public, value
 
 
 def test_a_text_full_of_keys_takes_no_square_of_their_number() -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from engramdb.capture.extract import Extracted, Extractor, SentenceExtractor
@@ -24,8 +24,10 @@ from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.line_shapes import LineShape, shape_of
 from engramdb.text.normalize import is_text
-from engramdb.text.pii_spoken import MAX_BETWEEN, awaited_secret
+from engramdb.text.pii import PiiScan
+from engramdb.text.pii_spoken import MAX_BETWEEN, MAX_HEARD_CHARACTERS, awaited_secret, awaits_answer
 from engramdb.text.segments import segments
+from engramdb.text.sentences import sentences
 from engramdb.values import (
     Action,
     Actor,
@@ -40,10 +42,11 @@ from engramdb.values import (
     Voice,
     new_id,
 )
+from engramdb.values.privacy import PiiSpan
 from engramdb.values.query import parse_enum
 from engramdb.vault.finding import FindsPersonalData, find_private
 from engramdb.vault.indexing import turn_terms
-from engramdb.vault.masking import mask_part, scan_turn
+from engramdb.vault.masking import mask_part, scan_part, scan_text, scan_turn
 
 CLAIM_SECONDS = 60.0
 """How long turns stay claimed by a process that was killed; one that lives renews its claim."""
@@ -291,11 +294,20 @@ def _with_private_words(
     for turn in turns:
         seen = None
         if not isinstance(turn.private, tuple):
-            rules, asked = scan_turn(turn, heard=heard), awaited_secret(heard) or ""
-            seen = find_private(turn.content, rules, finder, before=asked)
+            rules = scan_turn(turn, heard=heard)
+            seen = find_private(turn.content, rules, finder, before=_asked(heard))
         yield turn if seen is None else replace(turn, private=seen.findings)
         if turn.role in (Role.USER, Role.ASSISTANT):
             heard.append(turn.content)
+
+
+def _asked(heard: Sequence[str]) -> str:
+    """Return the sentence that the next message answers, or nothing; `heard` is oldest first."""
+    named = awaited_secret(heard)
+    if named is not None:
+        return named
+    last = sentences(heard[-1][-MAX_HEARD_CHARACTERS:])[-1:] if heard else []
+    return next((one for one in last if awaits_answer(one)), "")
 
 
 def _note_private(tx: Transaction, turns: Sequence[Turn]) -> None:
@@ -309,11 +321,12 @@ def _note_private(tx: Transaction, turns: Sequence[Turn]) -> None:
 def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetime) -> ReadTurns:
     context = _context(capture, turns)
     known = {turn.id for turn in turns if isinstance(turn.private, tuple)}  # noted when they were stored
-    turns = list(_with_private_words(turns, context, capture.pipeline.screen.personal))
+    finder = capture.pipeline.screen.personal
+    turns = list(_with_private_words(turns, context, finder))
     extracted = capture.extractor.extract(turns, context=context)
     by_id = {turn.id: turn for turn in turns}
     heard = (*context, *turns)
-    drafts = [_draft(one, by_id[one.turn_id], capture.extractor.name, heard) for one in extracted]
+    drafts = [_draft(one, by_id[one.turn_id], capture.extractor.name, heard, finder) for one in extracted]
     rejections: list[EngramError] = []
 
     def prepare_again() -> Prepared:
@@ -377,7 +390,22 @@ def _without_secrets(words: str, heard: Sequence[Turn]) -> str:
     return words if turn is None else mask_part(turn, words)
 
 
-def _draft(one: Extracted, turn: Turn, extractor: str, heard: Sequence[Turn]) -> Draft:
+def _private_part(
+    turn: Turn, words: str, finder: FindsPersonalData | None
+) -> tuple[PiiSpan, ...] | UnsetType:
+    """Return where private words stand in a statement of a turn, as the whole turn tells."""
+    if not isinstance(turn.private, tuple):
+        return UNSET
+    found = scan_part(turn, words).findings
+    if words in turn.content:
+        return found
+    reworded = find_private(words, scan_text(words), finder)
+    return found if reworded is None else PiiScan.of([*found, *reworded.findings]).findings
+
+
+def _draft(
+    one: Extracted, turn: Turn, extractor: str, heard: Sequence[Turn], finder: FindsPersonalData | None
+) -> Draft:
     return Draft(
         content=one.content,
         passage=_passage(one.content, turn, one.voice),
@@ -409,4 +437,5 @@ def _draft(one: Extracted, turn: Turn, extractor: str, heard: Sequence[Turn]) ->
         answers=_without_secrets(one.answers, heard) if one.answers else None,
         refers_to=tuple(_without_secrets(words, heard) for words in one.refers_to),
         claims=one.claims,
+        private=_private_part(turn, one.content, finder),
     )

@@ -303,6 +303,7 @@ def born(
         refers_to=tuple(_lent(words, screen) for words in draft.refers_to),
         moments=draft.moments,
         claims=draft.claims,
+        private=draft.private,
     )
 
 

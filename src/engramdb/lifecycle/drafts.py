@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from numbers import Real
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from engramdb.errors import ContentTooLarge, InvalidContent
 from engramdb.policy import CapturePolicy
@@ -27,6 +27,7 @@ from engramdb.values import (
     SecurityTier,
     TaskOutcome,
 )
+from engramdb.values.privacy import PiiSpan
 from engramdb.values.reading import Force, Lasting
 
 REDUNDANT = "redundant"
@@ -89,6 +90,8 @@ class Draft(Struct, frozen=True, kw_only=True):
     """Warnings that it had where it comes from; they stay."""
     security: SecurityTier = SecurityTier.CLEARTEXT
     """The least protection that it gets, as where it comes from had it."""
+    private: tuple[PiiSpan, ...] | UnsetType = UNSET
+    """Where private words stand in the content, where the message that it is from has told."""
     outcome: TaskOutcome | None = None
     """How the task went that it reports on, which colors its affect."""
 

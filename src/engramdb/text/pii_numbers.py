@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from itertools import islice
 
 from engramdb.text.normalize import lazy
@@ -291,6 +292,38 @@ def published_examples(text: str) -> Iterator[tuple[int, int]]:
     for start, end in ibans(text):
         if _is_example_iban(text[start:end]):
             yield start, end
+
+
+_PARCEL = lazy(r"(?<![A-Za-z0-9])1Z(?: ?[A-Z0-9]){15} ?\d(?![A-Za-z0-9])")
+_WALLET = lazy(r"(?<![A-Za-z0-9])[13][1-9A-HJ-NP-Za-km-z]{25,33}(?![A-Za-z0-9])")
+_BASE_58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def public_numbers(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what anybody may know, and is proven by its check digits: parcels and addresses of wallets."""
+    for match in _PARCEL.finditer(text):
+        if _is_parcel(match[0].replace(" ", "")):
+            yield match.span()
+    for match in _WALLET.finditer(text):
+        if _is_wallet(match[0]):
+            yield match.span()
+
+
+def _is_parcel(number: str) -> bool:
+    """Return whether the last digit is the one that UPS puts behind the others."""
+    values = [int(one) if one.isdigit() else (ord(one) - 63) % 10 for one in number[2:17]]
+    return (-sum(value * (1 + place % 2) for place, value in enumerate(values))) % 10 == int(number[17])
+
+
+def _is_wallet(address: str) -> bool:
+    """Return whether the end of a Bitcoin address is the checksum of the rest."""
+    number = 0
+    for one in address:
+        number = number * 58 + _BASE_58.index(one)
+    if number.bit_length() > 200:
+        return False
+    content = number.to_bytes(25, "big")
+    return sha256(sha256(content[:-4]).digest()).digest()[:4] == content[-4:]
 
 
 def issued_ibans(text: str) -> Iterator[tuple[int, int]]:

@@ -290,12 +290,14 @@ _PUBLIC_FORMS = lazy(
     rf"|sha-?256[:=-][{_BASE64}]{{43}}=?|sha-?384[:=-][{_BASE64}]{{64}}|sha-?512[:=-][{_BASE64}]{{86}}==)"
     rf"(?![\w{_BASE64}=-])"
     r"|\bage1[a-z\d]{58}\b"
+    r"|(?<![\w$])\$(?:[A-Z][A-Z\d]{1,30}(?:_[A-Z\d]{1,30}){1,4}(?!\w)|\{[A-Z][A-Z\d_]{2,40}\})"
 )
-"""Each to its own end: a key by its first bytes, a block by its last line, a checksum by its length."""
+"""Each to its own end: a key by its first bytes, a block by its last line, a checksum by its length, and the
+name of a variable that holds the secret instead of it."""
 
 
 def public_forms(text: str) -> Iterator[tuple[int, int]]:
-    """Yield what looks like a secret and is public by its form: public keys, certificates, checksums."""
+    """Yield what looks like a secret and is public by its form: keys, certificates, checksums, variables."""
     for match in _PUBLIC_FORMS.finditer(text):
         yield match.span()
 

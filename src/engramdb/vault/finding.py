@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from engramdb.text.pii import PiiScan, proven
 from engramdb.text.pii_codes import is_chosen
-from engramdb.text.pii_numbers import published_examples
+from engramdb.text.pii_numbers import public_numbers, published_examples
 from engramdb.text.pii_patterns import public_forms
 from engramdb.values.privacy import PersonalData, PiiKind, PiiSpan, Stretches
 
@@ -51,7 +51,8 @@ def merge(text: str, rules: PiiScan, found: PersonalData) -> PiiScan:
     secret, and a published example is one only where the finder says so too. What is proven stays, and so
     does what looks like nothing but a password.
     """
-    public, examples = Stretches.of(public_forms(text)), Stretches.of(published_examples(text))
+    public = Stretches.of((*public_forms(text), *public_numbers(text)))
+    examples = Stretches.of(published_examples(text))
     is_doubted = bool(found.cleared & rules.kinds or public.starts)
     certain = _Certain.of(proven(text) if is_doubted else ())
     spans = [one for one in found.spans if not (one.is_located and public.hold(one.start, one.end))]
