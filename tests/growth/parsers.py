@@ -53,7 +53,7 @@ MODULES = (
     *("hooks.events", "hooks.filters", "hooks.transcript", "notebook.note", "notebook.state"),
     *("notebook.file_names", "connect.json_edit", "http.etags", "http.guard", "mcp.frames"),
     *("lifecycle.pair_rules", "models.guard_model", "models.hostility", "models.prompts.replies"),
-    *("documents.write", "vault.asking", "vault.finding", "vault.masking"),
+    *("documents.write", "vault.asking", "vault.finding", "vault.masking", "vault.questions"),
 )
 """Beside whole packages: the other modules that read what somebody else wrote."""
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from engramdb.values import Memory, SecurityTier
 from engramdb.values.privacy import PiiKind, PiiSpan
-from engramdb.vault.asking import asked_secret, secrets_asked_for, shown_to
+from engramdb.vault.asking import secrets_asked_for, shown_to
+from engramdb.vault.questions import asked_secret
 
 THEN = datetime(2026, 3, 1, tzinfo=UTC)
 

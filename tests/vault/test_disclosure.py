@@ -11,7 +11,7 @@ import pytest
 from engramdb.values import Actor, ActorKind, Memory, Role, SecurityTier, Traits, Turn
 from engramdb.values.memory import Claim, Detail
 from engramdb.values.privacy import PiiKind, PiiSpan
-from engramdb.vault.asking import asked_secret, secrets_asked_for
+from engramdb.vault.asking import secrets_asked_for
 from engramdb.vault.disclosure import (
     FORMS,
     Audience,
@@ -24,6 +24,7 @@ from engramdb.vault.disclosure import (
     form_of,
 )
 from engramdb.vault.masking import mask_numbers, mask_reason, scan_memory
+from engramdb.vault.questions import asked_secret
 
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
 SECRET = "Hunter2!x9"  # noqa: S105

@@ -566,7 +566,7 @@ class Engram:
                 turns=turns,
                 abstain=abstain,
             )
-        return self._disclosed(answer)
+        return self._disclosed(answer, is_past=then.is_past)
 
     def timeline(
         self, topic: str, *, entities: Iterable[str] = (), limit: int = 50, scope: Scope | None = None
@@ -1734,60 +1734,26 @@ class Engram:
 
     # --- who may see what -----------------------------------------------------------------------------------
 
-    def _disclosed(self, answer: Recall) -> Recall:
+    def _disclosed(self, answer: Recall, *, is_past: bool) -> Recall:
         """Return an answer as the one who asked may see it; what it asks for by name is shown and audited."""
-        said = self._said_whole(answer) if self.viewer.can_ask_for_secrets else []
-        if not said and not any(_is_secret(memory) for memory in _memories_of(answer)):
-            return self._masked(answer)
-        from engramdb.vault.asking import secrets_asked_for, shown_to  # noqa: PLC0415 - loads what finds secrets
-
-        found = [*(hit.memory for hit in answer.hits), *said]
-        asked: frozenset[MemoryId] = frozenset()
-        if self.viewer.can_ask_for_secrets:
-            asked = secrets_asked_for(answer.query.text, found)
         shown = self._masked(answer)
+        from engramdb.vault.questions import asked_secret  # noqa: PLC0415 - loads lists of names
+
+        if not self.viewer.can_ask_for_secrets or asked_secret(answer.query.text) is None:
+            return shown
+        from engramdb.engine.asked_secrets import secrets_meant, with_secrets  # noqa: PLC0415 - loads what finds secrets
+
+        now = self._now()
+        meant = secrets_meant(self._parts.store, answer, now=None if is_past else now)
+        if not meant:
+            return shown
         try:
-            self._audit_reveal([one for one in found if one.id in asked])
+            self._audit_reveal(meant)
         except EngramError as exc:
             from engramdb.recall.pipeline import with_missing  # noqa: PLC0415 - loads the whole of recall
 
             return with_missing(shown, "secrets", f"{_UNAUDITED} ({exc.code})")
-        whole = {one.id: shown_to(answer.query.text, one) for one in found if one.id in asked}
-        hits = tuple(replace(hit, memory=whole.get(hit.memory.id, hit.memory)) for hit in shown.hits)
-        turns = tuple(
-            replace(one, excerpt=whole[one.turn_id].content) if one.turn_id in whole else one
-            for one in shown.said
-        )
-        return replace(shown, hits=hits, said=turns)
-
-    def _said_whole(self, answer: Recall) -> Sequence[Memory]:
-        """Return what was said with a secret in it, as memories of exactly the words that are masked."""
-        if not answer.said:
-            return []
-        from engramdb.text.pii import CONCEALED  # noqa: PLC0415 - loads what finds secrets
-        from engramdb.text.sentences import sentences  # noqa: PLC0415 - loads what finds secrets
-        from engramdb.vault.masking import mask_part, scan_part  # noqa: PLC0415 - loads what finds secrets
-
-        masked = {one.turn_id: one.excerpt for one in answer.said if CONCEALED in one.excerpt}
-        if not masked:
-            return []
-        with self._parts.store.read() as tx:
-            turns = [tx.turns.get(one, scope=answer.query.scope) for one in masked]
-        return [
-            Memory(
-                id=turn.id,
-                content=words,
-                scope=turn.scope,
-                security=SecurityTier.CONFIDENTIAL,
-                private=scan_part(turn, words).findings,
-                created_at=turn.created_at,
-                updated_at=turn.created_at,
-            )
-            for turn in turns
-            if turn is not None
-            for words in [turn.content, *sentences(turn.content)]
-            if mask_part(turn, words) == masked[turn.id]
-        ]
+        return with_secrets(shown, meant, now=now, policy=self._parts.policy.recall)
 
     def _masked(self, answer: Recall) -> Recall:
         from engramdb.vault.disclosure import disclose  # noqa: PLC0415 - loads what finds secrets

@@ -1,278 +1,168 @@
 """
-Tell whether a question asks for a secret, and which memory is about that very thing.
+Choose the secret that a question asks for, and show that one alone.
 
-What people call their secrets and what they do with one is in `text/data/secrets.toml`. Naming one is not
-enough: the kinds must be the same and the other words must fit, so that who asks for the alarm code is not
-shown the PIN of the bank.
+Each is compared by its words and those of the message that it is from. None may be meant: who asks for the
+alarm code of a house without one is not shown the PIN of the bank.
 """
 
 from __future__ import annotations
 
+import math
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from msgspec import Struct
-
-from engramdb.text.lexicons import registry
 from engramdb.text.pii import CONFIDENTIAL, PiiScan
-from engramdb.text.terms import STOP_WORDS, query_terms
+from engramdb.text.terms import query_terms
 from engramdb.values.memory import Memory, MemoryId, SecurityTier
 from engramdb.values.privacy import PiiKind, PiiSpan
 from engramdb.vault.masking import mask_found, mask_memory, scan_memory
+from engramdb.vault.questions import (
+    CREDENTIALS,
+    NAMES_OF_KIND,
+    AskedSecret,
+    asked_secret,
+    named_secrets,
+    owners_in,
+    plain_words,
+    secret_names,
+)
 
-FITS_FROM: Final = 0.5
-"""The share of the question's other words that a memory must say;"""
-FITS_ALONE_FROM: Final = 0.3
-"""or this share, where no other secret of the kind says as much."""
-_OF_KIND: Final = {
-    PiiKind.SSN: frozenset({"ssn"}),
-    PiiKind.GOVERNMENT_ID: frozenset({"ssn", "passport", "licence", "identity", "tax", "insurance"}),
-    PiiKind.PAYMENT_CARD: frozenset({"card"}),
-    PiiKind.BANK_ACCOUNT: frozenset({"account"}),
-    PiiKind.CREDENTIAL: frozenset({"password", "code", "key", "seed"}),
-}
-"""What each kind that is found may be called; the words around it say which."""
-_CREDENTIALS: Final = _OF_KIND[PiiKind.CREDENTIAL]
-"""Kinds that are asked for by a word of their own; beside one, "card" or "account" says only whose it is."""
-MAX_CHARACTERS_BEFORE: Final = 80
-"""How far before a name the word is looked for that says which one is meant."""
+SHOWN_FROM: Final = 0.3
+"""The chance from which a secret is taken for the one that is meant."""
+OF_SHARE: Final = 7.0
+"""What it counts how much of the question a message says,"""
+OF_KIND: Final = 5.0
+"""that it holds another kind of secret,"""
+OF_NONE: Final = 5.0
+"""and that none of them may be meant. Fitted on questions by other hands (docs/lab/0063-guard-model.md)."""
+ENOUGH: Final = 2.0
+"""Words that only one message says: so much of a long question is all that has to be said."""
+OTHER_NAME_COUNTS: Final = 0.3
+"""What a name counts that a secret of the kind does not have, where the question says more than its name."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_OWNER = re.compile(r"(?<![\w-])([^\W_][\w-]{0,40}?)(?:'s|(?<=s)')\s(?=(\w{1,40}))")
 
 
-class AskedSecret(Struct, frozen=True):
-    """What a question asks for: the kinds that it names, and what it says of them."""
+class _Candidate(NamedTuple):
+    """What may be meant by a question."""
 
-    kinds: frozenset[str]
+    memory: Memory
     words: frozenset[str]
-    """What else it says."""
-    nearest: frozenset[str] = frozenset()
-    """One of these must fit: alarm in "the alarm code"."""
-    owners: frozenset[str] = frozenset()
-    """One of these must fit, too: Nora in "the PIN of Nora's card"."""
-    names: frozenset[str] = frozenset()
-    """The words of the names themselves; between secrets that fit as well, they decide."""
-    is_own: bool = False
-    """Whether it is the asker's: "my PIN", and not Nora's."""
+    """What its own sentence says,"""
+    lent: frozenset[str]
+    """and what only its message does."""
+    is_other_kind: bool
+    is_named: bool
+    """Whether anything calls it what it is."""
+
+    def says(self, word: str, asked: AskedSecret) -> float:
+        """Return how far it says a word of a question, from 0 to 1."""
+        if word in self.words or word in self.lent:
+            return 1.0
+        is_named_so = word in asked.names and self.is_named and not self.is_other_kind
+        return (OTHER_NAME_COUNTS if asked.words else 1.0) * is_named_so
 
 
-class _Named(Struct, frozen=True):
-    """One name of a secret in a text."""
+def secrets_asked_for(
+    question: str,
+    memories: Sequence[Memory],
+    *,
+    messages: Mapping[MemoryId, str] | None = None,
+) -> frozenset[MemoryId]:
+    """
+    Return which confidential memories hold the very secret that a question asks for.
 
-    kind: str
-    name: str
-    nearest: frozenset[str]
-    is_thing: bool = False
-    """Whether what has this name is something besides: a passport;"""
-    is_kept_somewhere: bool = False
-    """or has a secret place: a spare key."""
-
-
-class _Fit(NamedTuple):
-    """How well a secret fits what is asked for; where the first is equal, the next decides."""
-
-    share: float = 0.0
-    """Of the words of the question, those that are said of it."""
-    names: int = 0
-    """How many words of its name are,"""
-    own: int = 0
-    """and of all of these, how many its own sentence says; "my" is one of them."""
-
-
-class _Names(Struct, frozen=True):
-    """The names of secrets by kind, the longest first, and what shows that a question asks for no value."""
-
-    kinds: tuple[tuple[str, str, re.Pattern[str]], ...]
-    things: frozenset[str]
-    numbers: re.Pattern[str]
-    """The words by which its number is meant."""
-    own: re.Pattern[str]
-    place: re.Pattern[str]
-    kept_somewhere: frozenset[str]
-    no_request: re.Pattern[str]
-    ignored: frozenset[str]
+    `messages` are those that the memories are from, without secrets: what a number is for often stands in
+    another sentence than the number.
+    """
+    asked = asked_secret(question)
+    held = [one for one in memories if one.security is SecurityTier.CONFIDENTIAL]
+    if asked is None or not held:
+        return frozenset()
+    known = messages or {}
+    found = (_candidate(asked, one, known.get(one.id, "")) for one in held)
+    candidates = [one for one in found if one is not None]
+    if not candidates:
+        return frozenset()
+    chances = _chances(asked, candidates)
+    values = [secrets_of(one.memory) for one in candidates]
+    best = values[max(range(len(chances)), key=chances.__getitem__)]
+    is_same = [bool(best & one) for one in values]  # told twice, it is one secret
+    rival = max((one for one, same in zip(chances, is_same, strict=True) if not same), default=0.0)
+    meant = sum(one for one, same in zip(chances, is_same, strict=True) if same)
+    if meant < SHOWN_FROM or rival >= SHOWN_FROM:  # none is, or nobody can tell which
+        return frozenset()
+    return frozenset(one.memory.id for one, same in zip(candidates, is_same, strict=True) if same)
 
 
-@cache
-def _names() -> _Names:
-    table = registry("secrets")
-    named = [(name, kind) for kind, names in table["kinds"].items() for name in names]
-    named.sort(key=lambda pair: len(pair[0]), reverse=True)
-    plain = ((_plain(name), kind) for name, kind in named)
-    patterns = tuple((name, kind, re.compile(_pattern(name, table["after"]))) for name, kind in plain)
-    return _Names(
-        kinds=patterns,
-        things=frozenset(map(_plain, table["things"])),
-        numbers=re.compile(_one_of(table["numbers"])),
-        own=re.compile(_one_of(table["own"])),
-        place=re.compile(_one_of(table["place"])),
-        kept_somewhere=frozenset(map(_plain, table["kept_somewhere"])),
-        no_request=re.compile(_one_of(table["no_request"])),
-        ignored=STOP_WORDS.union(*(query_terms(word) for word in table["ignored"])),
-    )
-
-
-def _one_of(words: Iterable[str]) -> str:
-    longest_first = sorted((re.escape(_bare(one)) for one in words), key=len, reverse=True)
-    return rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)"
-
-
-def _pattern(name: str, after: Sequence[str]) -> str:
-    if not name.isascii() and not any(one in name for one in " -") and _is_unspaced(name):
-        return re.escape(name)
-    before = r"(?<![^\W_])" if len(name) < 4 else r"(?:(?<![^\W_])|(?P<compound>(?<![^\W_])[^\W_]{3,})-?)"
-    following = "|".join(re.escape(one) for one in after)
-    return rf"{before}{re.escape(name)}(?:s|es|n|en)?(?![^\W_])(?!\s(?:{following}))"
-
-
-def _is_unspaced(name: str) -> bool:
-    return any(
-        unicodedata.name(one, "").startswith(("CJK", "HIRAGANA", "KATAKANA", "HANGUL")) for one in name
-    )
-
-
-@cache
-def _same() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((one, re.compile(_one_of(others))) for one, others in registry("secrets")["same"].items())
-
-
-def _bare(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-
-
-def _plain(text: str) -> str:
-    plain = _bare(text)
-    for one, others in _same():
-        plain = others.sub(one, plain)
-    return plain
-
-
-def asked_secret(question: str) -> AskedSecret | None:
-    """Return the secret that a question asks for by name, or None where it asks for none."""
-    plain = _plain(question)
-    if _names().no_request.search(plain):
+def _candidate(asked: AskedSecret, memory: Memory, message: str) -> _Candidate | None:
+    """Return a secret as what may be meant, or None where it is somebody else's or nothing calls it so."""
+    shown = mask_memory(memory)
+    own, message = plain_words(_said(shown)), plain_words(" ".join((message, *shown.refers_to)))
+    words = frozenset(query_terms(f"{own} {plain_words(shown.provenance.speaker or '')}"))
+    lent = frozenset(query_terms(message)) - words
+    if _is_anothers(asked, own, words) or not (asked.owners <= words | lent):
         return None
-    named, rest = _named_in(plain)
-    if _names().place.search(plain):
-        named = [one for one in named if one.is_kept_somewhere]
-    is_number = _names().numbers.search(plain) is not None
-    own = [one for one in named if one.kind in _CREDENTIALS] or [
-        one for one in named if is_number or not one.is_thing
-    ]
-    if not own:
-        return None
-    whose = " ".join(one.name for one in named if one not in own)
-    words = frozenset(query_terms(f"{rest} {whose}")) - _names().ignored
-    return AskedSecret(
-        kinds=frozenset(one.kind for one in own),
+    names = {one.kind for one in named_secrets(own)[0]} or {one.kind for one in named_secrets(message)[0]}
+    found = scan_memory(memory).kinds & CONFIDENTIAL
+    if not asked.words and not names and found <= {PiiKind.CREDENTIAL}:
+        return None  # what nothing calls by a name is no PIN because somebody asks for one
+    kinds = _kinds(found, names)
+    return _Candidate(
+        memory=memory,
         words=words,
-        nearest=frozenset(word for one in own for word in one.nearest) & words,
-        owners=_owners(rest) & words,
-        names=frozenset(term for one in own for term in query_terms(one.name)) - _names().ignored,
-        is_own=_names().own.search(plain) is not None,
+        lent=lent,
+        is_other_kind=not asked.kinds & (kinds | names),
+        is_named=bool(names) or len(kinds) == 1,
     )
 
 
-def _owners(plain: str) -> frozenset[str]:
-    """Return the words for those who are said to own something; "it's" and "Bob's here" own nothing."""
-    found = (match for match in _OWNER.finditer(plain) if not STOP_WORDS & set(match.groups()))
-    return frozenset(term for match in found for term in query_terms(match[1])) - _names().ignored
-
-
-def _named_in(plain: str) -> tuple[list[_Named], str]:
-    """Return the secrets that a text names, and the text without their names."""
-    found: list[_Named] = []
-    rest = plain
-    for name, kind, pattern in _names().kinds:
-        if name not in rest:
-            continue
-        for match in pattern.finditer(rest):
-            compound = match.groupdict().get("compound")
-            near = rest[max(0, match.start() - MAX_CHARACTERS_BEFORE) : match.start()]
-            before = _WORD.findall(near)[-1:] if compound is None else [compound]
-            nearest = frozenset(term for word in before for term in query_terms(word)) - _names().ignored
-            said = match[0].removeprefix(compound or "")
-            found.append(
-                _Named(
-                    kind=kind,
-                    name=said,
-                    nearest=nearest,
-                    is_thing=name in _names().things,
-                    is_kept_somewhere=name in _names().kept_somewhere,
-                )
-            )
-        rest = pattern.sub(lambda one: f" {one.groupdict().get('compound') or ''} ", rest)
-    return found, rest
-
-
-def _kinds_of(memory: Memory, shown: Memory) -> frozenset[str]:
-    """Return the kinds of secret that a memory holds: by what was found, and by what its words call it."""
-    found = scan_memory(memory).kinds
-    named = {one.kind for one in _named_in(_plain(_said(shown)))[0]}
-    possible = [_OF_KIND[kind] for kind in found if kind in _OF_KIND]
+def _kinds(found: Collection[PiiKind], named: Collection[str]) -> frozenset[str]:
+    """Return what a secret may be called: by what was found, and by what the words around it call it."""
+    possible = [NAMES_OF_KIND[kind] for kind in found if kind in NAMES_OF_KIND]
     if not possible:
-        return frozenset(named or _CREDENTIALS)
-    return frozenset(kind for kinds in possible for kind in (kinds & named or kinds))
+        return frozenset(named) or CREDENTIALS
+    return frozenset(kind for kinds in possible for kind in (kinds.intersection(named) or kinds))
 
 
-def _is_named(memory: Memory, shown: Memory) -> bool:
-    """Return whether it is known what sort of secret a memory holds."""
-    kinds = scan_memory(memory).kinds & CONFIDENTIAL
-    told = _plain(" ".join([_said(shown), *shown.refers_to]))
-    return bool(kinds - {PiiKind.CREDENTIAL}) or bool(_named_in(told)[0])
+def _chances(asked: AskedSecret, candidates: Sequence[_Candidate]) -> list[float]:
+    """Return for each candidate the chance that it is meant; the rest is that none is."""
+    rarity = _rarity(candidates)
+    wanted = asked.words | asked.names
+    whole = min(sum(map(rarity, wanted)), ENOUGH * math.log1p(len(candidates))) or 1.0
+    shares = [sum(one.says(word, asked) * rarity(word) for word in wanted) / whole for one in candidates]
+    scores = [
+        OF_SHARE * share - OF_KIND * one.is_other_kind for share, one in zip(shares, candidates, strict=True)
+    ]
+    highest = max(*scores, OF_NONE)
+    powers = [math.exp(score - highest) for score in (*scores, OF_NONE)]
+    return [power / sum(powers) for power in powers[:-1]]
+
+
+def _rarity(candidates: Sequence[_Candidate]) -> Callable[[str], float]:
+    """Return what a word counts: the more, the fewer of the candidates say it."""
+    counts = Counter(word for one in candidates for word in one.words | one.lent)
+    return lambda word: math.log1p(len(candidates) / max(1, counts[word]))
+
+
+def secrets_of(memory: Memory) -> frozenset[str]:
+    """Return the secrets of a memory; one whose place nobody knows is like no other."""
+    spans = [one for one in scan_memory(memory).spans if one.kind in CONFIDENTIAL]
+    values = frozenset(memory.content[one.start : one.end].casefold() for one in spans)
+    return values or frozenset({memory.id})
 
 
 def _said(shown: Memory) -> str:
     return " ".join(part for part in (shown.content, shown.answers, shown.statement) if part)
 
 
-def secrets_asked_for(question: str, memories: Sequence[Memory]) -> frozenset[MemoryId]:
-    """Return which confidential memories are about the very secret that a question names."""
-    held = [one for one in memories if one.security is SecurityTier.CONFIDENTIAL]
-    asked = asked_secret(question) if held else None
-    if asked is None:
-        return frozenset()
-    fits: dict[MemoryId, _Fit] = {}
-    for one in held:
-        shown = mask_memory(one)
-        is_alike = asked.kinds & _kinds_of(one, shown) and not _is_anothers(asked, shown)
-        # What nothing calls by a name is no PIN because somebody asks for one: it has to share a word.
-        if is_alike and (asked.words or _is_named(one, shown)):
-            fits[one.id] = _fit(asked, shown)
-    best = max(fits.values(), default=_Fit())
-    chosen = frozenset(memory_id for memory_id, fit in fits.items() if fit == best)
-    if not asked.words:  # "what is my PIN?" says no more than the kind
-        return chosen if len(chosen) == 1 else frozenset()
-    is_enough = best.share >= FITS_FROM or (best.share >= FITS_ALONE_FROM and len(chosen) == 1)
-    return chosen if is_enough else frozenset()
-
-
-def _is_anothers(asked: AskedSecret, shown: Memory) -> bool:
-    """Return whether nobody else's secret is asked for, and this one is said to be: Nora's, and not "my"."""
-    said = _plain(_said(shown))
-    is_open = asked.is_own or not asked.words
-    return is_open and not _names().own.search(said) and bool(_owners(said) - asked.words)
-
-
-def _fit(asked: AskedSecret, shown: Memory) -> _Fit:
-    """
-    Return how well a secret fits what is asked for.
-
-    Nothing fits where the word right before the name or the owner is missing: no alarm, no alarm code. The
-    sentence that a memory leans on counts where its own words do not say which secret it is.
-    """
-    said = _plain(_said(shown))
-    own = set(query_terms(f"{said} {_plain(shown.provenance.speaker or '')}"))
-    is_told = bool(_owners(said)) or any(one.nearest for one in _named_in(said)[0])
-    told = own if is_told else own | set(query_terms(_plain(" ".join(shown.refers_to))))
-    if any(must and not must & told for must in (asked.nearest, asked.owners)):
-        return _Fit()
-    share = len(asked.words & told) / len(asked.words) if asked.words else 1.0
-    is_own = asked.is_own and _names().own.search(said) is not None
-    return _Fit(share, len(asked.names & told), len((asked.words | asked.names) & own) + is_own)
+def _is_anothers(asked: AskedSecret, own: str, words: Collection[str]) -> bool:
+    """Return whether a secret is said to be another's: Nora's for "my", or "my" for Nora's."""
+    is_mine = secret_names().own.search(own) is not None
+    if asked.owners:
+        return is_mine and not asked.owners.intersection(words)
+    return (asked.is_own or not asked.words) and not is_mine and bool(owners_in(own) - asked.words)
 
 
 def shown_to(question: str, memory: Memory) -> Memory:
@@ -309,6 +199,6 @@ def _groups(content: str, secrets: Sequence[PiiSpan]) -> Iterator[tuple[str, lis
 
 def _fit_of_part(asked: AskedSecret, words: str) -> tuple[bool, int]:
     """Return whether words name a secret of the kind that is asked for, and how much they say of it."""
-    plain = _plain(words)
-    is_alike = any(one.kind in asked.kinds for one in _named_in(plain)[0])
+    plain = plain_words(words)
+    is_alike = any(one.kind in asked.kinds for one in named_secrets(plain)[0])
     return is_alike, len((asked.words | asked.names) & set(query_terms(plain)))

@@ -332,6 +332,12 @@ class Memories(Protocol):
         """Return the pinned and active memories that this scope may see, newest first."""
         ...
 
+    def confidential(
+        self, *, scope: Scope, filters: Filters, limit: int, alive_at: datetime | None = None
+    ) -> Sequence[Memory]:
+        """Return the memories with a secret that this scope may see, newest first, as `list` does."""
+        ...
+
     def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:
         """
         Return the keys of all that pass, in order; None where they are more than the limit.

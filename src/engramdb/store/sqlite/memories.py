@@ -597,6 +597,16 @@ class MemoriesTable:
         rows = self._connection.execute(sql, (*scope_columns(scope), limit))
         return [memory for _, memory in self._readable(rows)]
 
+    def confidential(
+        self, *, scope: Scope, filters: Filters, limit: int, alive_at: datetime | None = None
+    ) -> Sequence[Memory]:
+        """Return the memories with a secret that this scope may see, newest first, as `list` does."""
+        clause = where_narrowed(self._connection, scope, filters)
+        condition, parameters = not_expired(clause, alive_at)
+        sql = f"{_SELECT} WHERE {condition} AND m.security = 'confidential' ORDER BY m.key DESC LIMIT ?"
+        rows = self._connection.execute(sql, (*parameters, limit))
+        return [memory for _, memory in self._readable(rows)]
+
     def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:
         """
         Return the keys of all that pass, in order; None where they are more than the limit.
