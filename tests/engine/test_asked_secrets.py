@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.engine.asked_secrets import ASKED_BY_NAME
+from engramdb.engine.asked_secrets import ASKED
 from engramdb.testing import ManualClock
 from engramdb.values import Action, Actor, ActorKind, Filters, MemoryType, Recall, Scope
 
@@ -44,7 +44,7 @@ def test_what_recall_does_not_find_by_its_own_words_is_found_by_its_message(engr
     answer = engram.recall(QUESTION, limit=3)
 
     assert answer.hits[0].memory.content == "The new code is 48170, keep it to yourself"
-    assert [one.index for one in answer.hits[0].reasons] == [ASKED_BY_NAME]
+    assert [one.index for one in answer.hits[0].reasons] == [ASKED]
     assert len(answer.hits) == 3
     assert "7731" not in shown(answer)
     revealed = [one for one in engram.audit() if one.action is Action.REVEAL]

@@ -164,6 +164,9 @@ CALLS: dict[str, Parser] = {
     "vault.asking.secrets_asked_for": lambda text: asking.secrets_asked_for(
         f"what is the PIN of {text}", [remembered(text).evolve(security=SecurityTier.CONFIDENTIAL)]
     ),
+    "vault.asking.shown_with": lambda text: asking.shown_with(
+        remembered(text).evolve(private=secrets_in(text).findings), frozenset({text[:4]})
+    ),
     "vault.finding.merge": lambda text: finding.merge(
         text, secrets_in(text), PersonalData(secrets_in(text).spans)
     ),

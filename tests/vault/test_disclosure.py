@@ -143,7 +143,7 @@ def test_a_question_by_name_finds_its_secret_and_no_other(question: str) -> None
         memory(f"the wifi password is {SECRET}", id="wifi"),
     ]
 
-    assert secrets_asked_for(question, held) == {"alarm"}
+    assert secrets_asked_for(question, held).keys() == {"alarm"}
 
 
 @pytest.mark.parametrize(
@@ -268,4 +268,4 @@ def test_a_secret_is_found_under_any_of_its_names(question: str, found: str) -> 
         memory("my mastercard is 5500 0000 0000 0004", id="master"),
     ]
 
-    assert secrets_asked_for(question, held) == {found}
+    assert secrets_asked_for(question, held).keys() == {found}

@@ -295,13 +295,13 @@ def _with_private_words(
         seen = None
         if not isinstance(turn.private, tuple):
             rules = scan_turn(turn, heard=heard)
-            seen = find_private(turn.content, rules, finder, before=_asked(heard))
+            seen = find_private(turn.content, rules, finder, before=_question_before(heard))
         yield turn if seen is None else replace(turn, private=seen.findings)
         if turn.role in (Role.USER, Role.ASSISTANT):
             heard.append(turn.content)
 
 
-def _asked(heard: Sequence[str]) -> str:
+def _question_before(heard: Sequence[str]) -> str:
     """Return the sentence that the next message answers, or nothing; `heard` is oldest first."""
     named = awaited_secret(heard)
     if named is not None:
@@ -397,10 +397,10 @@ def _private_part(
     if not isinstance(turn.private, tuple):
         return UNSET
     found = scan_part(turn, words).findings
-    if words in turn.content:
+    if words in turn.content and len(turn.content) <= MAX_FOUND_AT_ONCE:
         return found
-    reworded = find_private(words, scan_text(words), finder)
-    return found if reworded is None else PiiScan.of([*found, *reworded.findings]).findings
+    by_itself = find_private(words, scan_text(words), finder)  # reworded, or far down in a long message
+    return found if by_itself is None else PiiScan.of([*found, *by_itself.findings]).findings
 
 
 def _draft(

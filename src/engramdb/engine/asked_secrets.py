@@ -7,7 +7,7 @@ question that names a secret is compared with the messages that the secrets of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -19,12 +19,12 @@ from engramdb.store.contract import Store, Transaction
 from engramdb.text.pii import CONCEALED
 from engramdb.text.pii_spoken import awaits_answer
 from engramdb.text.sentences import sentences
-from engramdb.values import Hit, Memory, Reason, Recall, Scope, SecurityTier
+from engramdb.values import Hit, Memory, MemoryId, Reason, Recall, Scope, SecurityTier, Turn
 from engramdb.values.memory import INJECTION
-from engramdb.vault.asking import secrets_asked_for, secrets_of, shown_to
+from engramdb.vault.asking import secrets_asked_for, secrets_of, shown_with
 from engramdb.vault.masking import mask_part, mask_turns, scan_part
 
-ASKED_BY_NAME: Final = "asked by name"
+ASKED: Final = "asked"
 """The reason of a hit that recall had not found by its masked words."""
 MAX_SECRETS: Final = 300
 """The newest of a scope that a question is compared with."""
@@ -32,11 +32,12 @@ MAX_AROUND: Final = 500
 """Characters of a message before a statement and behind it."""
 
 
-def secrets_meant(store: Store, answer: Recall, *, now: datetime | None) -> list[Memory]:
+def secrets_meant(store: Store, answer: Recall, *, now: datetime | None) -> dict[MemoryId, Memory]:
     """
-    Return the memories and messages with the secret that a question asks for; a message has its turn's id.
+    Return the memories and messages with the secret that a question asks for, each with that secret alone.
 
-    `now` is when it is asked; None where it looks back, and nothing counts but what the answer holds.
+    `now` is when it is asked; None where it looks back, and nothing counts but what the answer holds. A
+    message has its turn's id.
     """
     query = answer.query
     with store.read() as tx:
@@ -45,26 +46,27 @@ def secrets_meant(store: Store, answer: Recall, *, now: datetime | None) -> list
             others = tx.memories.confidential(
                 scope=query.scope, filters=query.filters, limit=MAX_SECRETS, alive_at=now
             )
-            held = {one.id: one for one in others if INJECTION not in one.flags} | held
+            held |= {one.id: one for one in others if one.id not in held and INJECTION not in one.flags}
         secret = [one for one in held.values() if one.security is SecurityTier.CONFIDENTIAL]
         messages = {one.id: _message(tx, one, query.scope) for one in secret}
         known = {value for one in secret for value in secrets_of(one)}
         said = [one for one in _said(tx, answer) if not known & secrets_of(one)]
-    chosen = secrets_asked_for(query.text, [*secret, *said], messages=messages)
-    return [one for one in (*secret, *said) if one.id in chosen]
+    meant = secrets_asked_for(query.text, [*secret, *said], messages=messages)
+    return {one.id: shown_with(one, meant[one.id]) for one in (*secret, *said) if one.id in meant}
 
 
-def with_secrets(shown: Recall, meant: list[Memory], *, now: datetime, policy: RecallPolicy) -> Recall:
-    """Return a masked answer with the secrets that are asked for; what recall had not found comes first."""
-    whole = {one.id: shown_to(shown.query.text, one) for one in meant}
-    hits = tuple(replace(hit, memory=whole.get(hit.memory.id, hit.memory)) for hit in shown.hits)
+def with_secrets(
+    shown: Recall, meant: Mapping[MemoryId, Memory], *, now: datetime, policy: RecallPolicy
+) -> Recall:
+    """Return a masked answer with the secret that is asked for; memories that hold it come first."""
+    found = [replace(hit, memory=meant[hit.memory.id]) for hit in shown.hits if hit.memory.id in meant]
     said = tuple(
-        replace(one, excerpt=whole[one.turn_id].content) if one.turn_id in whole else one
+        replace(one, excerpt=meant[one.turn_id].content) if one.turn_id in meant else one
         for one in shown.said
     )
-    present = {hit.memory.id for hit in hits} | {one.turn_id for one in said}
-    why = Reason(index=ASKED_BY_NAME, rank=1, score=1.0, contribution=1.0)
-    found = tuple(
+    present = {hit.memory.id for hit in found} | {one.turn_id for one in said}
+    why = Reason(index=ASKED, rank=1, score=1.0, contribution=1.0)
+    added = [
         Hit(
             memory=memory,
             score=1.0,
@@ -72,23 +74,30 @@ def with_secrets(shown: Recall, meant: list[Memory], *, now: datetime, policy: R
             reasons=(why,),
             is_past=memory.is_past(now),
         )
-        for memory_id, memory in whole.items()
+        for memory_id, memory in meant.items()
         if memory_id not in present
-    )
-    return replace(shown, hits=(*found, *hits)[: max(len(found), shown.query.limit)], said=said)
+    ]
+    others = [hit for hit in shown.hits if hit.memory.id not in meant]
+    return replace(shown, hits=(*found, *added, *others)[: shown.query.limit], said=said)
 
 
 def _message(tx: Transaction, memory: Memory, scope: Scope) -> str:
-    """Return the message that a memory is from, without secrets, behind the question that it answers."""
+    """Return what stands around a statement in its message, without secrets, behind what that answers."""
     turn = next(filter(None, (tx.turns.get(one, scope=scope) for one in memory.provenance.turns)), None)
     if turn is None:
         return ""
-    before = tx.turns.list(scope=turn.scope, session=turn.session, limit=1, before=turn.id)
     place = max(0, turn.content.find(memory.content))
-    end = place + len(memory.content) + MAX_AROUND
-    words = mask_part(turn, turn.content[max(0, place - MAX_AROUND) : end])
-    asked = [one.content for one in mask_turns(before) if awaits_answer(one.content)]
-    return " ".join((*(one[-MAX_AROUND:] for one in asked), words))
+    begin, end = max(0, place - MAX_AROUND), place + len(memory.content) + MAX_AROUND
+    asked = _question_before(tx, turn) if begin == 0 and turn.session is not None else ""
+    words = mask_part(turn, turn.content[begin:end], answering=asked or None)
+    return f"{asked} {words}"
+
+
+def _question_before(tx: Transaction, turn: Turn) -> str:
+    """Return the question that a turn answers, without secrets, or nothing."""
+    before = tx.turns.list(scope=turn.scope, session=turn.session, limit=1, before=turn.id)
+    asked = [one.content for one in mask_turns(before) if one.scope == turn.scope]
+    return next((one[-MAX_AROUND:] for one in asked if awaits_answer(one)), "")
 
 
 def _said(tx: Transaction, answer: Recall) -> Iterator[Memory]:
@@ -98,7 +107,7 @@ def _said(tx: Transaction, answer: Recall) -> Iterator[Memory]:
         turn = tx.turns.get(turn_id, scope=answer.query.scope)
         if turn is None:
             continue
-        for words in (turn.content, *sentences(turn.content)):
+        for words in dict.fromkeys((turn.content, *sentences(turn.content))):
             if mask_part(turn, words) == excerpt:
                 yield Memory(
                     id=turn.id,

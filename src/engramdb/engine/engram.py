@@ -1747,13 +1747,15 @@ class Engram:
         meant = secrets_meant(self._parts.store, answer, now=None if is_past else now)
         if not meant:
             return shown
+        whole = with_secrets(shown, meant, now=now, policy=self._parts.policy.recall)
+        given = {hit.memory.id for hit in whole.hits} | {one.turn_id for one in whole.said}
         try:
-            self._audit_reveal(meant)
+            self._audit_reveal([one for one in meant.values() if one.id in given])
         except EngramError as exc:
             from engramdb.recall.pipeline import with_missing  # noqa: PLC0415 - loads the whole of recall
 
             return with_missing(shown, "secrets", f"{_UNAUDITED} ({exc.code})")
-        return with_secrets(shown, meant, now=now, policy=self._parts.policy.recall)
+        return whole
 
     def _masked(self, answer: Recall) -> Recall:
         from engramdb.vault.disclosure import disclose  # noqa: PLC0415 - loads what finds secrets
@@ -1889,9 +1891,3 @@ def _said_before(tx: Transaction, turns: Sequence[Turn], session: str | None) ->
 
 def _is_secret(memory: Memory) -> bool:
     return memory.security is SecurityTier.CONFIDENTIAL
-
-
-def _memories_of(answer: Recall) -> Iterator[Memory]:
-    yield from (hit.memory for hit in (*answer.hits, *answer.also_considered))
-    yield from (one.memory for one in answer.archived)
-    yield from (memory for one in answer.premises for memory in (one.was, one.now))

@@ -1,8 +1,9 @@
 """
 Choose the secret that a question asks for, and show that one alone.
 
-Each is compared by its words and those of the message that it is from. None may be meant: who asks for the
-alarm code of a house without one is not shown the PIN of the bank.
+Each value is compared by the words of its own sentence and, where those do not say what it is for, by those
+of the message that it is from. None may be meant: who asks for the alarm code of a house without one is not
+shown the PIN of the bank.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from engramdb.text.pii import CONFIDENTIAL, PiiScan
+from engramdb.text.pii import CONCEALED, CONFIDENTIAL, PiiScan
 from engramdb.text.terms import query_terms
 from engramdb.values.memory import Memory, MemoryId, SecurityTier
 from engramdb.values.privacy import PiiKind, PiiSpan
@@ -23,99 +24,182 @@ from engramdb.vault.questions import (
     NAMES_OF_KIND,
     AskedSecret,
     asked_secret,
+    is_someone_elses,
+    is_the_speakers,
     named_secrets,
     owners_in,
     plain_words,
-    secret_names,
+    tells_which,
+    words_of_names,
 )
 
 SHOWN_FROM: Final = 0.3
 """The chance from which a secret is taken for the one that is meant."""
-OF_SHARE: Final = 7.0
-"""What it counts how much of the question a message says,"""
-OF_KIND: Final = 5.0
-"""that it holds another kind of secret,"""
-OF_NONE: Final = 5.0
-"""and that none of them may be meant. Fitted on questions by other hands (docs/lab/0063-guard-model.md)."""
-ENOUGH: Final = 2.0
-"""Words that only one message says: so much of a long question is all that has to be said."""
+SHARE_WEIGHT: Final = 7.0
+"""How much it speaks for a secret that all words of the question are said of it."""
+OTHER_KIND_PENALTY: Final = 5.0
+"""How much it speaks against one that it is of another kind."""
+NONE_MEANT: Final = 5.0
+"""What speaks for none of them. All three are fitted on questions by other hands (docs/lab/0063)."""
+ENOUGH_WORDS: Final = 2.0
+"""So many words that only one secret says are enough of a long question, beside names and proper names."""
+PROPER_COUNTS: Final = 3.0
+"""What a proper name counts beside another word: who asks for the code in Oslo means none in Kiel."""
 OTHER_NAME_COUNTS: Final = 0.3
-"""What a name counts that a secret of the kind does not have, where the question says more than its name."""
+"""What a name counts that is not said of a secret that may have it,"""
+ONLY_NAME_COUNTS: Final = 0.8
+"""and where the question is nothing but that name: "my SSN" for "my social security number"."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_BREAK = re.compile(r"[,;.!?\n]|\b(?:and|but|und|aber|y|et|e|en|och|i)\b", re.IGNORECASE)
 
 
 class _Candidate(NamedTuple):
-    """What may be meant by a question."""
+    """A value that may be meant by a question."""
 
-    memory: Memory
+    memory_id: MemoryId
+    value: frozenset[str]
     words: frozenset[str]
-    """What its own sentence says,"""
-    lent: frozenset[str]
-    """and what only its message does."""
+    """What is said of it."""
     is_other_kind: bool
     is_named: bool
     """Whether anything calls it what it is."""
 
     def says(self, word: str, asked: AskedSecret) -> float:
         """Return how far it says a word of a question, from 0 to 1."""
-        if word in self.words or word in self.lent:
+        if word in self.words:
             return 1.0
-        is_named_so = word in asked.names and self.is_named and not self.is_other_kind
-        return (OTHER_NAME_COUNTS if asked.words else 1.0) * is_named_so
+        if word not in asked.names or self.is_other_kind:
+            return 0.0
+        if not asked.words:
+            return ONLY_NAME_COUNTS * self.is_named
+        return OTHER_NAME_COUNTS
 
 
 def secrets_asked_for(
-    question: str,
-    memories: Sequence[Memory],
-    *,
-    messages: Mapping[MemoryId, str] | None = None,
-) -> frozenset[MemoryId]:
+    question: str, memories: Sequence[Memory], *, messages: Mapping[MemoryId, str] | None = None
+) -> dict[MemoryId, frozenset[str]]:
     """
-    Return which confidential memories hold the very secret that a question asks for.
+    Return which confidential memories hold the very secret that a question asks for, and its values in each.
 
     `messages` are those that the memories are from, without secrets: what a number is for often stands in
     another sentence than the number.
     """
     asked = asked_secret(question)
-    held = [one for one in memories if one.security is SecurityTier.CONFIDENTIAL]
-    if asked is None or not held:
-        return frozenset()
+    if asked is None:
+        return {}
     known = messages or {}
-    found = (_candidate(asked, one, known.get(one.id, "")) for one in held)
-    candidates = [one for one in found if one is not None]
+    candidates = [
+        candidate
+        for one in memories
+        if one.security is SecurityTier.CONFIDENTIAL
+        for candidate in _candidates(asked, one, known.get(one.id, ""))
+    ]
     if not candidates:
-        return frozenset()
+        return {}
     chances = _chances(asked, candidates)
-    values = [secrets_of(one.memory) for one in candidates]
-    best = values[max(range(len(chances)), key=chances.__getitem__)]
-    is_same = [bool(best & one) for one in values]  # told twice, it is one secret
-    rival = max((one for one, same in zip(chances, is_same, strict=True) if not same), default=0.0)
-    meant = sum(one for one, same in zip(chances, is_same, strict=True) if same)
-    if meant < SHOWN_FROM or rival >= SHOWN_FROM:  # none is, or nobody can tell which
-        return frozenset()
-    return frozenset(one.memory.id for one, same in zip(candidates, is_same, strict=True) if same)
+    best = candidates[max(range(len(chances)), key=chances.__getitem__)].value
+    meant = sum(chance for one, chance in zip(candidates, chances, strict=True) if one.value == best)
+    rivals = [chance for one, chance in zip(candidates, chances, strict=True) if one.value != best]
+    if meant < SHOWN_FROM or max(rivals, default=0.0) >= SHOWN_FROM:  # none is, or nobody can tell which
+        return {}
+    return {one.memory_id: best for one in candidates if one.value == best}
 
 
-def _candidate(asked: AskedSecret, memory: Memory, message: str) -> _Candidate | None:
-    """Return a secret as what may be meant, or None where it is somebody else's or nothing calls it so."""
+def shown_with(memory: Memory, values: frozenset[str]) -> Memory:
+    """Return a memory with some of its secrets, and the others masked."""
+    parts = _parts(memory)
+    hidden = [span for value, _, spans in parts if value != values for span in spans]
+    if not hidden:
+        return memory.unmarked
+    return mask_memory(memory).evolve(content=mask_found(memory.content, PiiScan.of(hidden)))
+
+
+def secrets_of(memory: Memory) -> frozenset[str]:
+    """Return the values of the secrets in a memory."""
+    return frozenset(one for values, _, _ in _parts(memory) for one in values)
+
+
+def _parts(memory: Memory) -> list[tuple[frozenset[str], str, list[PiiSpan]]]:
+    """
+    Return the values of a memory, each with the words that are said of it, and where it stands.
+
+    Between two values the last mark or "and" divides. A value of which nobody knows where it stands is like
+    no other, and has all words.
+    """
+    content = memory.content
+    found = scan_memory(memory)
+    spans = [one for one in found.spans if one.kind in CONFIDENTIAL]
+    if not spans or any(one.kind in CONFIDENTIAL for one in found.findings if not one.is_located):
+        return [(frozenset({memory.id}), content, [])]
+    groups = list(_groups(content, spans))
+    parts, begin = [], 0
+    for place, group in enumerate(groups):
+        following = groups[place + 1][0].start if place + 1 < len(groups) else len(content)
+        end = following
+        if place + 1 < len(groups):
+            breaks = [one.start() for one in _BREAK.finditer(content, group[-1].end, following)]
+            end = breaks[-1] if breaks else group[-1].end
+        outside = "".join(
+            content[start:stop]
+            for start, stop in zip(
+                (begin, *(one.end for one in group)), (*(one.start for one in group), end), strict=True
+            )
+        )
+        values = frozenset(content[one.start : one.end].casefold() for one in group)
+        parts.append((values, outside, group))
+        begin = end
+    return parts
+
+
+def _groups(content: str, spans: Sequence[PiiSpan]) -> Iterator[list[PiiSpan]]:
+    """Yield values that are one secret: no word stands between their parts."""
+    group = [spans[0]]
+    for one in spans[1:]:
+        if _WORD.search(content, group[-1].end, one.start):
+            yield group
+            group = [one]
+        else:
+            group.append(one)
+    yield group
+
+
+def _candidates(asked: AskedSecret, memory: Memory, message: str) -> Iterator[_Candidate]:
+    """Yield the secrets of a memory that may be meant: none that is somebody else's."""
     shown = mask_memory(memory)
-    own, message = plain_words(_said(shown)), plain_words(" ".join((message, *shown.refers_to)))
-    words = frozenset(query_terms(f"{own} {plain_words(shown.provenance.speaker or '')}"))
-    lent = frozenset(query_terms(message)) - words
-    if _is_anothers(asked, own, words) or not (asked.owners <= words | lent):
-        return None
-    names = {one.kind for one in named_secrets(own)[0]} or {one.kind for one in named_secrets(message)[0]}
+    whole = " ".join(filter(None, (shown.content, shown.answers, shown.statement)))
+    speaker = shown.provenance.speaker or ""
+    parts = _parts(memory)
+    lent = plain_words(" ".join((message, *shown.refers_to)))
+    names_said = _kinds_named(plain_words(whole)) or _kinds_named(lent)
     found = scan_memory(memory).kinds & CONFIDENTIAL
-    if not asked.words and not names and found <= {PiiKind.CREDENTIAL}:
-        return None  # what nothing calls by a name is no PIN because somebody asks for one
-    kinds = _kinds(found, names)
-    return _Candidate(
-        memory=memory,
-        words=words,
-        lent=lent,
-        is_other_kind=not asked.kinds & (kinds | names),
-        is_named=bool(names) or len(kinds) == 1,
-    )
+    for value, outside, _ in parts:
+        own = whole if len(parts) == 1 else outside
+        said = plain_words(own)
+        of_own = frozenset(query_terms(f"{said} {plain_words(speaker)}"))
+        if _BREAK.match(own.lstrip()) and not _kinds_named(said):  # "Nora's bank PIN is …, Tom's is …"
+            of_own |= words_of_names(plain_words(whole))
+        is_vague = len(parts) == 1 and not tells_which(said) and not is_the_speakers(own)
+        words = of_own | frozenset(query_terms(lent)) if is_vague else of_own
+        if asked.owners - words or _is_anothers(asked, own, speaker):
+            continue
+        names = _kinds_named(said) or names_said
+        if not asked.words and not names and found <= {PiiKind.CREDENTIAL}:
+            continue  # what nothing calls by a name is no PIN because somebody asks for one
+        kinds = _kinds(found, names)
+        yield _Candidate(
+            memory_id=memory.id,
+            value=value,
+            words=words - _MASK_WORDS,
+            is_other_kind=not asked.kinds & (kinds | names),
+            is_named=bool(names) or len(kinds) == 1,
+        )
+
+
+_MASK_WORDS: Final = frozenset(query_terms(CONCEALED))
+
+
+def _kinds_named(said: str) -> frozenset[str]:
+    return frozenset(one.kind for one in named_secrets(said)[0])
 
 
 def _kinds(found: Collection[PiiKind], named: Collection[str]) -> frozenset[str]:
@@ -126,79 +210,36 @@ def _kinds(found: Collection[PiiKind], named: Collection[str]) -> frozenset[str]
     return frozenset(kind for kinds in possible for kind in (kinds.intersection(named) or kinds))
 
 
+def _is_anothers(asked: AskedSecret, own: str, speaker: str) -> bool:
+    """Return whether a secret is said to be another's: Nora's for "my", or "my" for Nora's."""
+    if asked.owners:
+        told_by_owner = asked.owners <= set(query_terms(plain_words(speaker)))
+        return not told_by_owner and is_the_speakers(own) and not (asked.owners & owners_in(own))
+    if asked.is_own and speaker:  # whose "my" that is, is known; who asks is not
+        return True
+    is_open = asked.is_own or not asked.words
+    return is_open and is_someone_elses(own) and not (owners_in(own) and owners_in(own) <= asked.words)
+
+
 def _chances(asked: AskedSecret, candidates: Sequence[_Candidate]) -> list[float]:
     """Return for each candidate the chance that it is meant; the rest is that none is."""
     rarity = _rarity(candidates)
-    wanted = asked.words | asked.names
-    whole = min(sum(map(rarity, wanted)), ENOUGH * math.log1p(len(candidates))) or 1.0
-    shares = [sum(one.says(word, asked) * rarity(word) for word in wanted) / whole for one in candidates]
-    scores = [
-        OF_SHARE * share - OF_KIND * one.is_other_kind for share, one in zip(shares, candidates, strict=True)
-    ]
-    highest = max(*scores, OF_NONE)
-    powers = [math.exp(score - highest) for score in (*scores, OF_NONE)]
+    must = {word: rarity(word) for word in asked.names}
+    must |= {word: PROPER_COUNTS * rarity(word) for word in asked.proper}
+    may = {word: rarity(word) for word in asked.words - must.keys()}
+    enough = min(sum(may.values()), ENOUGH_WORDS * math.log1p(len(candidates)))
+    whole = sum(must.values()) + enough or 1.0
+    scores = []
+    for one in candidates:
+        said = sum(one.says(word, asked) * weight for word, weight in must.items())
+        said += min(enough, sum(one.says(word, asked) * weight for word, weight in may.items()))
+        scores.append(SHARE_WEIGHT * said / whole - OTHER_KIND_PENALTY * one.is_other_kind)
+    highest = max(*scores, NONE_MEANT)
+    powers = [math.exp(score - highest) for score in (*scores, NONE_MEANT)]
     return [power / sum(powers) for power in powers[:-1]]
 
 
 def _rarity(candidates: Sequence[_Candidate]) -> Callable[[str], float]:
     """Return what a word counts: the more, the fewer of the candidates say it."""
-    counts = Counter(word for one in candidates for word in one.words | one.lent)
+    counts = Counter(word for one in candidates for word in one.words)
     return lambda word: math.log1p(len(candidates) / max(1, counts[word]))
-
-
-def secrets_of(memory: Memory) -> frozenset[str]:
-    """Return the secrets of a memory; one whose place nobody knows is like no other."""
-    spans = [one for one in scan_memory(memory).spans if one.kind in CONFIDENTIAL]
-    values = frozenset(memory.content[one.start : one.end].casefold() for one in spans)
-    return values or frozenset({memory.id})
-
-
-def _said(shown: Memory) -> str:
-    return " ".join(part for part in (shown.content, shown.answers, shown.statement) if part)
-
-
-def _is_anothers(asked: AskedSecret, own: str, words: Collection[str]) -> bool:
-    """Return whether a secret is said to be another's: Nora's for "my", or "my" for Nora's."""
-    is_mine = secret_names().own.search(own) is not None
-    if asked.owners:
-        return is_mine and not asked.owners.intersection(words)
-    return (asked.is_own or not asked.words) and not is_mine and bool(owners_in(own) - asked.words)
-
-
-def shown_to(question: str, memory: Memory) -> Memory:
-    """Return a memory with the secret that a question asks for; of several in it, those that fit best."""
-    found = scan_memory(memory)
-    secrets = [one for one in found.spans if one.kind in CONFIDENTIAL]
-    asked = asked_secret(question)
-    if (
-        asked is None
-        or not secrets
-        or any(one.kind in CONFIDENTIAL for one in found.findings if not one.is_located)
-    ):
-        return memory.unmarked
-    groups = list(_groups(memory.content, secrets))
-    fits = [_fit_of_part(asked, words) for words, _ in groups]
-    hidden = [span for fit, (_, spans) in zip(fits, groups, strict=True) if fit < max(fits) for span in spans]
-    if not hidden:
-        return memory.unmarked
-    return mask_memory(memory).evolve(content=mask_found(memory.content, PiiScan.of(hidden)))
-
-
-def _groups(content: str, secrets: Sequence[PiiSpan]) -> Iterator[tuple[str, list[PiiSpan]]]:
-    """Yield the words before each secret of a text, and its parts: no word stands between those."""
-    begin, parts = 0, [secrets[0]]
-    for one in secrets[1:]:
-        between = content[parts[-1].end : one.start]
-        if _WORD.search(between):
-            yield content[begin : parts[0].start], parts
-            begin, parts = parts[-1].end, [one]
-        else:
-            parts.append(one)
-    yield content[begin : parts[0].start], parts
-
-
-def _fit_of_part(asked: AskedSecret, words: str) -> tuple[bool, int]:
-    """Return whether words name a secret of the kind that is asked for, and how much they say of it."""
-    plain = plain_words(words)
-    is_alike = any(one.kind in asked.kinds for one in named_secrets(plain)[0])
-    return is_alike, len((asked.words | asked.names) & set(query_terms(plain)))

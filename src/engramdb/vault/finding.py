@@ -51,11 +51,15 @@ def merge(text: str, rules: PiiScan, found: PersonalData) -> PiiScan:
     secret, and a published example is one only where the finder says so too. What is proven stays, and so
     does what looks like nothing but a password.
     """
-    public = Stretches.of((*public_forms(text), *public_numbers(text)))
+    public, numbers = Stretches.of(public_forms(text)), Stretches.of(public_numbers(text))
     examples = Stretches.of(published_examples(text))
     is_doubted = bool(found.cleared & rules.kinds or public.starts)
     certain = _Certain.of(proven(text) if is_doubted else ())
-    spans = [one for one in found.spans if not (one.is_located and public.hold(one.start, one.end))]
+    spans = [
+        one
+        for one in found.spans
+        if not one.is_located or not (public.hold(one.start, one.end) or numbers.hold(one.start, one.end))
+    ]
     confirmed = Stretches.of((one.start, one.end) for one in spans)
     kept = [
         one

@@ -29,8 +29,31 @@ NAMES_OF_KIND: Final = {
 """What each kind that is found may be called; the words around it say which."""
 CREDENTIALS: Final = NAMES_OF_KIND[PiiKind.CREDENTIAL]
 """Kinds that are asked for by a word of their own; beside one, "card" or "account" says only whose it is."""
-_KINDS: Final = frozenset().union(*NAMES_OF_KIND.values())
-_SENTENCE: Final = re.compile(r"(?<=[.!?;:])\s+")
+NAME: Final = "\ue000"
+"""Stands for the name of a secret in a clause; a private sign that nobody types."""
+_CHUNK: Final = "[^ ]{1,40}"
+_NAME_END: Final = f"[^ ]{{0,40}}{NAME}"
+_DETERMINER: Final = (
+    r"(?:the|my|mine|our|his|her|their|your|this|that|those|these|old|[^ ]{1,40}'s|[^ ]{1,40}s') "
+    rf"(?:{_CHUNK} ){{0,5}}?"
+)
+_CLAUSE: Final = re.compile(r"[.!?;:,](?=\s|$)|\s[-–—]\s")
+_POLITE: Final = re.compile(
+    r"(?<!\w)(?:please|pls|again|quick|quickly|thanks|hey|hi|ok|okay|bitte|por favor)(?!\w)"
+)
+_BARE: Final = re.compile(
+    r"(?!(?:is|are|was|were|am|does|do|did|has|have|had|can|could|should|would|will|who|why|when|how|i|we|he|she"
+    r"|they|it|and|so|but|if|ist|sind|hat|est|es|è|é|heeft)\b)"
+    rf"(?:{_DETERMINER})?(?:{_CHUNK} ){{0,3}}?{_NAME_END}"
+    r"(?: (?:of|for|at|to|in|on|from|von|vom|für|am|im|de|du|des|da|do|del|della|van|voor)"
+    rf"(?: {_CHUNK}){{1,6}}|(?: {_CHUNK}){{1,2}})?"
+)
+"""Nothing but a name: "Kim's passport number", "alarm code at the shop"."""
+_WHAT_IS_IT: Final = re.compile(r"what(?:'s| is| was| are| were) (?:it|they|that)(?: now| then)?")
+_BEFORE_NAME: Final = re.compile(rf"([^ ]{{1,40}}) [^ ]{{0,40}}{NAME}")
+_NAME_OF: Final = re.compile(rf"{NAME} (?:of|for|at|von|vom|für|de|du|da|do|del|della|van|voor) ")
+_OF_NAME: Final = re.compile(r"\b(?:of|von|de|di|da|van) (?:my |our )?([A-Z]\w+)")
+_PROPER: Final = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z]\w*[a-z]\w*|\b\w*\d\w*")
 _OWNER = re.compile(r"(?<![\w-])([^\W_][\w-]{0,40}?)(?:'s|(?<=s)')\s(?=(\w{1,40}))")
 
 
@@ -41,7 +64,9 @@ class AskedSecret(Struct, frozen=True):
     words: frozenset[str]
     """What else it says."""
     owners: frozenset[str] = frozenset()
-    """One of these must fit: Nora in "the PIN of Nora's card"."""
+    """All of these must be said of it: Nora in "the PIN of Nora's card"."""
+    proper: frozenset[str] = frozenset()
+    """Those of the words that are names or hold digits: Oslo, Acme319."""
     names: frozenset[str] = frozenset()
     """The words of the names themselves; between secrets that fit as well, they decide."""
     is_own: bool = False
@@ -72,12 +97,11 @@ class SecretNames(Struct, frozen=True):
     place: re.Pattern[str]
     kept_somewhere: frozenset[str]
     no_request: re.Pattern[str]
-    about: re.Pattern[str]
-    """Beginnings of questions for something else: "who", "does","""
-    asks_whether: re.Pattern[str]
-    """unless they go on like this: "do you know"."""
-    uses: re.Pattern[str]
-    """What is done with a secret: "what do I press"."""
+    requests: re.Pattern[str]
+    """How a clause asks for a secret, with `NAME` in the place of its name."""
+    not_asked: re.Pattern[str]
+    others: re.Pattern[str]
+    """Words for people who are not the speaker."""
     ignored: frozenset[str]
 
 
@@ -95,9 +119,9 @@ def secret_names() -> SecretNames:
         place=re.compile(_one_of(table["place"])),
         kept_somewhere=frozenset(map(plain_words, table["kept_somewhere"])),
         no_request=re.compile(_one_of(table["no_request"])),
-        about=re.compile(rf"(?:^|,)\s*(?:{'|'.join(map(re.escape, table['about']))})(?!\w)"),
-        asks_whether=re.compile(_one_of(table["asks_whether"])),
-        uses=re.compile("|".join(map(_phrase, table["uses"]))),
+        requests=re.compile("|".join(map(_request, table["requests"]))),
+        not_asked=re.compile(_one_of(table["not_asked"])),
+        others=re.compile(_one_of(table["others"])),
         ignored=STOP_WORDS.union(*(query_terms(word) for word in table["ignored"])),
     )
 
@@ -107,9 +131,12 @@ def _one_of(words: Iterable[str]) -> str:
     return rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)"
 
 
-def _phrase(words: str) -> str:
-    """Return the pattern of a phrase, in each place of which one of several words stands: "how do|can i"."""
-    return rf"(?<!\w){' '.join(f'(?:{one})' for one in words.split())}(?!\w)"
+def _request(pattern: str) -> str:
+    """Return a pattern of the data file with its placeholders filled in."""
+    pattern = _bare(pattern)
+    for name, piece in (("{name}", _NAME_END), ("{det}", _DETERMINER), ("{gap}", rf"(?:{_CHUNK} ){{0,6}}?")):
+        pattern = pattern.replace(name, piece)
+    return rf"(?<!\w){pattern}"
 
 
 @cache
@@ -145,40 +172,88 @@ def plain_words(text: str) -> str:
 
 
 def asked_secret(question: str) -> AskedSecret | None:
-    """Return the secret that a question asks for, or None where it asks for none."""
-    plain = plain_words(question)
-    if secret_names().no_request.search(plain):
+    """Return the secret that a question asks for by a name of it, or None where it asks for none."""
+    plain, names = plain_words(question), secret_names()
+    every, rest = named_secrets(plain)
+    if not every or names.no_request.search(plain):
         return None
-    asking = " ".join(one for one in _SENTENCE.split(plain) if not _is_about(one))
-    named = [*named_secrets(asking)[0]]
-    if secret_names().place.search(plain):
-        named = [one for one in named if one.is_kept_somewhere]
-    is_number = secret_names().numbers.search(plain) is not None
-    own = [one for one in named if one.kind in CREDENTIALS] or [
+    is_place = names.place.search(plain) is not None
+    named = [one for one in every if one.is_kept_somewhere] if is_place else every
+    is_number = names.numbers.search(plain) is not None
+    meant = [one for one in named if one.kind in CREDENTIALS] or [
         one for one in named if is_number or not one.is_thing
     ]
-    is_hidden = secret_names().place.search(plain) is not None and bool(named_secrets(plain)[0])
-    is_used = secret_names().uses.search(asking) is not None and not is_hidden
-    if not own and not is_used:
+    if not meant or not (is_place or _is_request(plain, every)):
         return None
-    rest = named_secrets(plain)[1]
-    whose = " ".join(one.name for one in named if one not in own)
-    words = frozenset(query_terms(f"{rest} {whose}")) - secret_names().ignored
+    whose = " ".join(one.name for one in named if one not in meant)
+    words = frozenset(query_terms(f"{rest} {whose}")) - names.ignored
+    owners = owners_in(plain) | frozenset(query_terms(" ".join(_OF_NAME.findall(question))))
     return AskedSecret(
-        kinds=frozenset(one.kind for one in own) or _KINDS,
+        kinds=frozenset(one.kind for one in meant),
         words=words,
-        owners=owners_in(plain) & words,
-        names=frozenset(term for one in own for term in query_terms(one.name)) - secret_names().ignored,
-        is_own=secret_names().own.search(plain) is not None,
+        owners=owners & words,
+        proper=frozenset(query_terms(" ".join(_PROPER.findall(question)))) & words,
+        names=frozenset(term for one in meant for term in query_terms(one.name)) - names.ignored,
+        is_own=names.own.search(plain) is not None,
     )
 
 
-def _is_about(sentence: str) -> bool:
-    """Return whether a sentence asks something else of a secret: "does Kim know the code?"."""
-    return (
-        secret_names().about.search(sentence) is not None
-        and secret_names().asks_whether.search(sentence) is None
-    )
+def _is_request(plain: str, named: Iterable[NamedSecret]) -> bool:
+    """Return whether one clause of a question asks for what it names, or it is nothing but a name."""
+    marked = _POLITE.sub(" ", _marked(plain, named)).strip()
+    if _BARE.fullmatch(marked.strip(" .?!,;:")) is not None:
+        return True
+    clauses = [one.strip() for one in _CLAUSE.split(marked) if one.strip()]
+    last, before = clauses[-1].strip(" ?"), clauses[-2] if len(clauses) > 1 else ""
+    if marked.endswith("?") and _BARE.fullmatch(last) and re.match(_DETERMINER, last):
+        return True
+    if NAME in before and _WHAT_IS_IT.fullmatch(last):
+        return True
+    return any(_asks(clause) for clause in clauses if NAME in clause)
+
+
+def _asks(clause: str) -> bool:
+    if not clause.isascii() and _is_unspaced(clause):
+        return True
+    asked = secret_names().requests.search(clause)
+    return asked is not None and secret_names().not_asked.search(clause, 0, asked.end()) is None
+
+
+def _marked(plain: str, named: Iterable[NamedSecret]) -> str:
+    """Return a text with `NAME` in the place of each name."""
+    for name in sorted({one.name for one in named}, key=len, reverse=True):
+        plain = plain.replace(name, NAME)
+    return plain
+
+
+def words_of_names(plain: str) -> frozenset[str]:
+    """Return the words of the names of secrets in a text, and those right before them: bank and PIN."""
+    named, _ = named_secrets(plain)
+    before = (one[1] for one in _BEFORE_NAME.finditer(_marked(plain, named)))
+    return frozenset(query_terms(" ".join([*(one.name for one in named), *before]))) - secret_names().ignored
+
+
+def tells_which(plain: str) -> bool:
+    """Return whether a sentence says which secret it tells: "the bank PIN", "the code of the boat"."""
+    named, _ = named_secrets(plain)
+    of_names = frozenset(query_terms(" ".join(one.name for one in named)))
+    is_about = _NAME_OF.search(_marked(plain, named)) is not None
+    return is_about or bool(owners_in(plain)) or bool(words_of_names(plain) - of_names)
+
+
+def is_the_speakers(text: str) -> bool:
+    """Return whether a sentence calls something the speaker's own: "my PIN", and not "my wife's"."""
+    plain, names = plain_words(text), secret_names()
+    return any(names.others.match(plain, one.end() + 1) is None for one in names.own.finditer(plain))
+
+
+def is_someone_elses(text: str) -> bool:
+    """Return whether a sentence is about somebody else, and calls nothing the speaker's own."""
+    if is_the_speakers(text):
+        return False
+    plain = plain_words(text)
+    is_named = _OF_NAME.search(text) is not None or bool(owners_in(plain))
+    return is_named or secret_names().others.search(plain) is not None
 
 
 def owners_in(plain: str) -> frozenset[str]:

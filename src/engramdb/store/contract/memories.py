@@ -333,9 +333,9 @@ class Memories(Protocol):
         ...
 
     def confidential(
-        self, *, scope: Scope, filters: Filters, limit: int, alive_at: datetime | None = None
+        self, *, scope: Scope, filters: Filters, limit: int, alive_at: datetime
     ) -> Sequence[Memory]:
-        """Return the memories with a secret that this scope may see, newest first, as `list` does."""
+        """Return the memories with a secret that a scope may see and that are not over, newest first."""
         ...
 
     def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:

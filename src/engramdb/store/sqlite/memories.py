@@ -598,12 +598,17 @@ class MemoriesTable:
         return [memory for _, memory in self._readable(rows)]
 
     def confidential(
-        self, *, scope: Scope, filters: Filters, limit: int, alive_at: datetime | None = None
+        self, *, scope: Scope, filters: Filters, limit: int, alive_at: datetime
     ) -> Sequence[Memory]:
-        """Return the memories with a secret that this scope may see, newest first, as `list` does."""
+        """Return the memories with a secret that a scope may see and that are not over, newest first."""
         clause = where_narrowed(self._connection, scope, filters)
         condition, parameters = not_expired(clause, alive_at)
-        sql = f"{_SELECT} WHERE {condition} AND m.security = 'confidential' ORDER BY m.key DESC LIMIT ?"
+        # The keys first, as in `list`.
+        newest = (
+            f"SELECT m.key FROM memories m WHERE {condition} AND m.security = 'confidential' "
+            "ORDER BY m.key DESC LIMIT ?"
+        )
+        sql = f"{_SELECT} WHERE m.key IN ({newest}) ORDER BY m.key DESC"
         rows = self._connection.execute(sql, (*parameters, limit))
         return [memory for _, memory in self._readable(rows)]
 
