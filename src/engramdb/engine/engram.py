@@ -551,7 +551,8 @@ class Engram:
         `strategy` puts the candidates in another order than the policy does; `explain` also shows what was
         nearly given. Where memories fall short, `said` is what was said and not kept, unless `turns` is off.
         `quality.answerable` is how likely the answer is among the hits; `abstain` gives none where it is not.
-        A secret is masked unless the question asks for it by its name: "what is the alarm code?".
+        A secret is masked unless the question asks for it by its name: "what is the alarm code?"; then it is
+        looked for among all of the scope, also by the other sentences of the message that it is from.
         """
         narrowed = checked_filters(filters).in_mode(parse_enum(Mode, mode))
         asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)

@@ -41,8 +41,10 @@ OTHER_KIND_PENALTY: Final = 5.0
 """How much it speaks against one that it is of another kind."""
 NONE_MEANT: Final = 5.0
 """What speaks for none of them. All three are fitted on questions by other hands (docs/lab/0063)."""
-ENOUGH_WORDS: Final = 2.0
+ENOUGH_WORDS: Final = 1.5
 """So many words that only one secret says are enough of a long question, beside names and proper names."""
+FEW: Final = 8
+"""Among fewer secrets than these, a word that only one says tells little."""
 PROPER_COUNTS: Final = 3.0
 """What a proper name counts beside another word: who asks for the code in Oslo means none in Kiel."""
 OTHER_NAME_COUNTS: Final = 0.3
@@ -227,7 +229,8 @@ def _chances(asked: AskedSecret, candidates: Sequence[_Candidate]) -> list[float
     must = {word: rarity(word) for word in asked.names}
     must |= {word: PROPER_COUNTS * rarity(word) for word in asked.proper}
     may = {word: rarity(word) for word in asked.words - must.keys()}
-    enough = min(sum(may.values()), ENOUGH_WORDS * math.log1p(len(candidates)))
+    rarest = math.log1p(max(len(candidates), FEW))
+    enough = min(sum(may.values()), ENOUGH_WORDS * rarest)
     whole = sum(must.values()) + enough or 1.0
     scores = []
     for one in candidates:

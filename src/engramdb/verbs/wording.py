@@ -171,6 +171,7 @@ WORDINGS: Final = {
     "replaced": Wording("what it replaced", "what it took the place of"),
     "disputes": Wording("dispute", "what it speaks against"),
     "turns": Wording("talk", "what was said"),
+    "asked": Wording("asked", "the name of the secret that was asked for"),
 }
 
 
