@@ -7,7 +7,7 @@ Train the guard model: the encoder of e5-small with adapters, a head over words 
 Each of four folds leaves a quarter of the writers out and judges their text: from that the thresholds are
 fitted (training/guard_export.py), and the final model learns from the labels and, in part, from what the
 folds thought of text that they had not seen, messages without labels included. Needs torch and numpy alone.
-Four folds side by side and three final models take six minutes on an H200.
+Four folds side by side and a final model take six and a half minutes on an H200.
 """
 
 from __future__ import annotations
