@@ -33,8 +33,8 @@ SECRET: Final = slice(1, 4)
 PERSONAL: Final = slice(4, len(LABELS))
 FALSE_ALARMS: Final = {"secret": 0.19, "personal": 0.07}
 """
-Of harmless look-alikes that were left out of training: how many may be taken for one. Half of them are twins of
-a private message in nearly the same words; of text as people write it the share is far smaller.
+Of harmless look-alikes that were left out of training: how many may be taken for one. Half of them are twins
+of a private message in nearly the same words; of text as people write it the share is far smaller.
 """
 CLEARED_LOSS: Final = {"secret": 0.03, "personal": 0.06}
 """Of messages whose private words rules find as well: how many may be cleared of them by mistake."""
