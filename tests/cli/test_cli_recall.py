@@ -14,6 +14,7 @@ from speaking import say
 from engramdb import Engram
 from engramdb.cli.questions import show_recall, show_recall_explained
 from engramdb.cli.store import show_status
+from engramdb.engine.asked_secrets import ASKED
 from engramdb.policy.recall import STRATEGIES
 from engramdb.recall.gather import LEXICAL, TOPIC, VECTOR
 from engramdb.recall.pipeline import ANSWERS
@@ -164,7 +165,7 @@ def test_an_event_without_a_date_is_told(capsys: pytest.CaptureFixture[str]) -> 
 def test_every_signal_has_words_for_people() -> None:
     """What the engine calls `lexical` a visitor knows as words."""
     names = {LEXICAL, TOPIC, VECTOR, SESSION, SUBJECT, TIME, GRAPH, LINKED, ENTITY, TURNS}
-    names |= {LATE, RELATION, HOP, ANSWERS, REPLACED, DISPUTES}
+    names |= {LATE, RELATION, HOP, ANSWERS, REPLACED, DISPUTES, ASKED}
 
     assert names == set(WORDINGS)
 
