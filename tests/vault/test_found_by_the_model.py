@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import time
 from collections.abc import Iterator
@@ -392,7 +393,11 @@ def test_a_text_full_of_keys_takes_no_square_of_their_number() -> None:
         assert len(list(relocate(spans, text, text))) == count
         return time.thread_time() - begin
 
-    assert min(seconds(8_000) / seconds(2_000) for _ in range(3)) < 9
+    gc.disable()  # how long it takes depends on all that other tests have left
+    try:
+        assert min(seconds(8_000) / seconds(2_000) for _ in range(3)) < 9
+    finally:
+        gc.enable()
 
 
 def test_a_value_that_is_found_twice_is_placed_once() -> None:

@@ -25,9 +25,8 @@ from engramdb.store.contract import Store, Transaction
 from engramdb.text.line_shapes import LineShape, shape_of
 from engramdb.text.normalize import is_text
 from engramdb.text.pii import PiiScan
-from engramdb.text.pii_spoken import MAX_BETWEEN, MAX_HEARD_CHARACTERS, awaited_secret, awaits_answer
+from engramdb.text.pii_spoken import MAX_BETWEEN, answered_sentence
 from engramdb.text.segments import segments
-from engramdb.text.sentences import sentences
 from engramdb.values import (
     Action,
     Actor,
@@ -295,19 +294,10 @@ def _with_private_words(
         seen = None
         if not isinstance(turn.private, tuple):
             rules = scan_turn(turn, heard=heard)
-            seen = find_private(turn.content, rules, finder, before=_question_before(heard))
+            seen = find_private(turn.content, rules, finder, before=answered_sentence(heard))
         yield turn if seen is None else replace(turn, private=seen.findings)
         if turn.role in (Role.USER, Role.ASSISTANT):
             heard.append(turn.content)
-
-
-def _question_before(heard: Sequence[str]) -> str:
-    """Return the sentence that the next message answers, or nothing; `heard` is oldest first."""
-    named = awaited_secret(heard)
-    if named is not None:
-        return named
-    last = sentences(heard[-1][-MAX_HEARD_CHARACTERS:])[-1:] if heard else []
-    return next((one for one in last if awaits_answer(one)), "")
 
 
 def _note_private(tx: Transaction, turns: Sequence[Turn]) -> None:

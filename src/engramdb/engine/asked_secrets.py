@@ -19,8 +19,7 @@ from engramdb.store.contract import Store, Transaction
 from engramdb.text.pii import CONCEALED
 from engramdb.text.pii_spoken import awaits_answer
 from engramdb.text.sentences import sentences
-from engramdb.values import Hit, Memory, MemoryId, Reason, Recall, Scope, SecurityTier, Turn
-from engramdb.values.memory import INJECTION
+from engramdb.values import Hit, Memory, MemoryId, Reason, Recall, Scope, SecurityTier
 from engramdb.vault.asking import secrets_asked_for, secrets_of, shown_with
 from engramdb.vault.masking import mask_part, mask_turns, scan_part
 
@@ -46,7 +45,7 @@ def secrets_meant(store: Store, answer: Recall, *, now: datetime | None) -> dict
             others = tx.memories.confidential(
                 scope=query.scope, filters=query.filters, limit=MAX_SECRETS, alive_at=now
             )
-            held |= {one.id: one for one in others if one.id not in held and INJECTION not in one.flags}
+            held |= {one.id: one for one in others if one.id not in held}
         secret = [one for one in held.values() if one.security is SecurityTier.CONFIDENTIAL]
         messages = {one.id: _message(tx, one, query.scope) for one in secret}
         known = {value for one in secret for value in secrets_of(one)}
@@ -88,16 +87,13 @@ def _message(tx: Transaction, memory: Memory, scope: Scope) -> str:
         return ""
     place = max(0, turn.content.find(memory.content))
     begin, end = max(0, place - MAX_AROUND), place + len(memory.content) + MAX_AROUND
-    asked = _question_before(tx, turn) if begin == 0 and turn.session is not None else ""
+    asked = ""
+    if begin == 0 and turn.session is not None:
+        before = tx.turns.list(scope=turn.scope, session=turn.session, limit=1, before=turn.id)
+        heard = [one.content for one in mask_turns(before) if one.scope == turn.scope]
+        asked = next((one[-MAX_AROUND:] for one in heard if awaits_answer(one)), "")  # nothing but a question
     words = mask_part(turn, turn.content[begin:end], answering=asked or None)
     return f"{asked} {words}"
-
-
-def _question_before(tx: Transaction, turn: Turn) -> str:
-    """Return the question that a turn answers, without secrets, or nothing."""
-    before = tx.turns.list(scope=turn.scope, session=turn.session, limit=1, before=turn.id)
-    asked = [one.content for one in mask_turns(before) if one.scope == turn.scope]
-    return next((one[-MAX_AROUND:] for one in asked if awaits_answer(one)), "")
 
 
 def _said(tx: Transaction, answer: Recall) -> Iterator[Memory]:

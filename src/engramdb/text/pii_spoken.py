@@ -232,6 +232,15 @@ def awaits_answer(before: str) -> bool:
     return is_question or bool(_LEFT_OPEN.search(before) or _ASKING.search(before))
 
 
+def answered_sentence(heard: Sequence[str]) -> str:
+    """Return the sentence that the next message answers, or nothing; `heard` is oldest first."""
+    named = awaited_secret(heard)
+    if named is not None:
+        return named
+    last = sentences(heard[-1][-MAX_HEARD_CHARACTERS:])[-1:] if heard else []
+    return next((one for one in last if awaits_answer(one)), "")
+
+
 def answered_secrets(text: str, before: str) -> Iterator[tuple[int, int]]:
     """Yield what would be a secret if the text named what the sentence before it asks for or speaks of."""
     named = _ANY_NAME.search(before)

@@ -51,6 +51,7 @@ OTHER_NAME_COUNTS: Final = 0.3
 """What a name counts that is not said of a secret that may have it,"""
 ONLY_NAME_COUNTS: Final = 0.8
 """and where the question is nothing but that name: "my SSN" for "my social security number"."""
+_MASK_WORDS: Final = frozenset(query_terms(CONCEALED))
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _BREAK = re.compile(r"[,;.!?\n]|\b(?:and|but|und|aber|y|et|e|en|och|i)\b", re.IGNORECASE)
 
@@ -195,9 +196,6 @@ def _candidates(asked: AskedSecret, memory: Memory, message: str) -> Iterator[_C
             is_other_kind=not asked.kinds & (kinds | names),
             is_named=bool(names) or len(kinds) == 1,
         )
-
-
-_MASK_WORDS: Final = frozenset(query_terms(CONCEALED))
 
 
 def _kinds_named(said: str) -> frozenset[str]:

@@ -107,6 +107,7 @@ class SecretNames(Struct, frozen=True):
 
 @cache
 def secret_names() -> SecretNames:
+    """Return the words of `text/data/secrets.toml`."""
     table = registry("secrets")
     named = [(name, kind) for kind, names in table["kinds"].items() for name in names]
     named.sort(key=lambda pair: len(pair[0]), reverse=True)
@@ -165,6 +166,7 @@ def _bare(text: str) -> str:
 
 
 def plain_words(text: str) -> str:
+    """Return a text in lower case, with one word for what has several: "wifi" for "WLAN"."""
     plain = _bare(text)
     for one, others in _same():
         plain = others.sub(one, plain)
